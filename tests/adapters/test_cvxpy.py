@@ -170,7 +170,7 @@ def test_a_point_where_cvxpy_has_no_gradient_is_refused():
 @pytest.mark.parametrize(
     ("constraints", "sentence"),
     [
-        ([X == 1], "must have an inside"),
+        ([X == 1], "must have an interior"),
         ([cp.norm(X) >= 1], "must be convex by CVXPY's rules"),
         ([cp.Variable((2, 2), PSD=True) >> 0], "inequalities or second-order cones"),
         ([cp.Parameter() * X[0] <= 1], "must have values, got None"),

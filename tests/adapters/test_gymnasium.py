@@ -134,7 +134,7 @@ def test_six_values_become_five_and_values_alone_certify():
 
 
 def test_the_label_says_what_is_claimed(cable):
-    assert "and g depends on the action alone; float32" in wrapped(cable.Cable()).guarantee
+    assert "and g depends only on the action; float32" in wrapped(cable.Cable()).guarantee
     assert wrapped(cable.Cable(), action_only=False).guarantee.startswith("nothing is claimed")
 
 

@@ -245,7 +245,7 @@ def test_after_a_contradiction_the_guarantee_promises_nothing():
     keeper.offer([0.25], -0.5, [1.0])
     with pytest.warns(PremiseWarning, match="G_g"):
         keeper.offer([0.25], 3.0, [9.0])
-    assert keeper.guarantee.startswith("nothing any more")
+    assert keeper.guarantee.startswith("nothing: ")
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_networks_that_cannot_be_kept_are_refused():
 def test_a_loop_of_something_else_is_refused():
     net = network()
     one = Controller(SafetyFilter(G_g=1.0, rho=0.1, domain=Ball(20.0)), np.zeros(4))
-    with pytest.raises(InvalidValueError, match="told 6 limits apart, got 1"):
+    with pytest.raises(InvalidValueError, match="have 6 separate limits, got 1"):
         SafeSetPoints(net, Limits(net), one)
     with pytest.raises(InvalidValueError, match="rows must be 2"):
         Limits(net).make_filter([1.0, 2.0])

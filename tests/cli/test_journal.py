@@ -34,7 +34,7 @@ def test_the_summary_says_who_played_and_what_the_data_leave_of_the_promise(desk
     for words in (
         "CertifiedPFS.of(Descent(radius=1.5",
         "30, 29 with a certificate",
-        "0 rounds outside",
+        "0 violations",
     ):
         assert words in out
     assert "contradicted: feasibility is not guaranteed" in out

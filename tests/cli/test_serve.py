@@ -80,7 +80,7 @@ def test_a_service_ends_with_its_input_or_on_a_signal_and_goes_on_from_its_journ
     host.process.send_signal(signal.SIGTERM)
     assert host.end() == (0, b"", b"")
     record = read_journal(path)
-    assert (record.told, record.is_open) == (20, False)
+    assert (record.round_count, record.is_open) == (20, False)
     assert record.action.tolist() == last
     host = Host(tmp_path, "machines.toml")
     host.play(3)

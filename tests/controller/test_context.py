@@ -152,7 +152,7 @@ def test_a_bound_on_the_start_is_not_one_on_what_somebody_else_played_first(is_h
         controller.hold("a look")
     controller.ask()
     read = {"constraint_value": -0.1, "constraint_subgradient": [1.0], "proposal": [0.4]}
-    words = r"action must be the start until that was measured, .* got array\(\[0.4\]\)"
+    words = r"action must be the start until it was measured, .* got array\(\[0.4\]\)"
     with pytest.raises(InvalidValueError, match=words):
         controller.tell(**read, action=[0.4], context=0.3)
     assert controller.round == 1
@@ -174,8 +174,8 @@ def test_an_announcement_asks_for_the_action_again():
         ({"context": [20.0, 1.0]}, "context must be one number, got 2"),
         ({"context": float("nan")}, "context"),
         ({"context": "warm"}, "context must be a number"),
-        ({"drift": 0.1}, "a context must be told to this player, got drift=0.1"),
-        ({"drift": 0.1, "context": 20.0}, "drift must be told instead of a context"),
+        ({"drift": 0.1}, "a context must be given to this player, got drift=0.1"),
+        ({"drift": 0.1, "context": 20.0}, "drift must be given instead of a context"),
     ],
 )
 def test_bad_contexts_change_nothing(told, words):
@@ -371,7 +371,7 @@ def test_told_drift_is_a_context():
         controller.tell(
             proposal=x + 1.0, constraint_value=g, constraint_subgradient=[0.6, 0.8], drift=drift
         )
-    with pytest.raises(InvalidValueError, match="drift must be told to this player"):
+    with pytest.raises(InvalidValueError, match="drift must be given to this player"):
         controller.announce(context=0.1)
 
 
@@ -510,9 +510,9 @@ def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):
     assert fleet.ask().tolist() == [controller.ask().tolist() for controller in alone]
     for wrong, words in (
         ({"drift": [0.1]}, "drift must be a list of 2"),
-        ({"context": [0.1, 0.1]}, "drift must be told to this player, got context=0.1"),
-        ({"drift": [0.1, 0.1], "context": [0.1, 0.1]}, "drift must be told instead of a context"),
-        ({}, "context must be told for each member"),
+        ({"context": [0.1, 0.1]}, "drift must be given to this player, got context=0.1"),
+        ({"drift": [0.1, 0.1], "context": [0.1, 0.1]}, "drift must be given instead of a context"),
+        ({}, "context must be given for each member"),
     ):
         with pytest.raises(InvalidValueError, match=words):
             fleet.announce(**wrong)

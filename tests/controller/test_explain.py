@@ -169,7 +169,7 @@ def test_without_constraint_and_guarantee_little_is_said():
     controller.ask()
     controller.tell(cost_gradient=[1.0, 2.0])
     explained = controller.explain()
-    assert str(explained).split("\n")[1] == "  measured     the constraint was not told"
+    assert str(explained).split("\n")[1] == "  measured     the constraint was not reported"
     assert (explained.slack, explained.certificate, explained.regret_bound) == (None, None, None)
 
 
@@ -323,7 +323,7 @@ def test_nothing_is_proved_after_a_contradiction_was_raised():
     assert (found.certificate, found.regret_bound, found.errors) == (None, None, None)
     assert "round 2: g = 1.77536 is above its certified bound" in str(found)
     assert "at most -" not in str(found)
-    with pytest.warns(PremiseWarning, match=r"above its certified .* refused, .* not proved any"):
+    with pytest.warns(PremiseWarning, match=r"above its certified .* rejected, .* no longer"):
         again = controller.ask()
     assert again.tolist() == x.tolist()
 
@@ -370,7 +370,7 @@ def test_serve_says_so_too():
     assert json.loads(service.answer(b'{"do": "status"}'))["is_proven"] is False
     answer = json.loads(service.answer(b'{"do": "ask"}'))
     assert answer["action"] == x.tolist()
-    assert "not proved any more" in answer["warnings"][0]
+    assert "no longer proved" in answer["warnings"][0]
 
 
 def test_a_journal_remembers_that_a_round_was_refused(tmp_path):
@@ -402,7 +402,7 @@ def test_where_drift_leaves_nothing_certified_the_action_is_not_called_proved():
     assert not explained.is_proven
     assert explained.bound is None
     assert "no next action is certified" in str(explained)
-    with pytest.warns(PremiseWarning, match="is not proved any more"):
+    with pytest.warns(PremiseWarning, match="which is no longer proved"):
         loop.ask()
     # Nothing has changed: the same round may be told again, and then the next action is proved.
     round_ = loop.round

@@ -49,7 +49,7 @@ def test_a_filter_with_a_journal_goes_on_bit_for_bit_and_is_replayed(name, tmp_p
         assert controller.explain().is_proven
     assert replay(path).is_same
     record = read_journal(path)
-    assert record.told == 12
+    assert record.round_count == 12
     assert record.rounds[0].cost_gradient is None
     assert same_bits(record.rounds[0].proposal, seen_at(player, 1, START)["proposal"])
 
@@ -60,12 +60,12 @@ def test_a_filter_with_a_journal_goes_on_bit_for_bit_and_is_replayed(name, tmp_p
         (
             FILTERS["safety filter"],
             {"cost_gradient": [1.0, 2.0]},
-            "SafetyFilter must be told proposal, got cost_gradient=[1.0, 2.0]",
+            "SafetyFilter needs proposal, got cost_gradient=[1.0, 2.0]",
         ),
         (
             PLAYERS["PFS"],
             {"proposal": [1.0, 2.0]},
-            "PFS must be told cost_gradient, got proposal=[1.0, 2.0]",
+            "PFS needs cost_gradient, got proposal=[1.0, 2.0]",
         ),
         (
             FILTERS["safety filter"],

@@ -147,7 +147,7 @@ WRONG = {
         lambda t: t.update(constraint_subgradient=np.ones((N, D), dtype=np.float16)),
         "constraint_subgradient.dtype must be float64, got float16",
     ),
-    "a proposal": (lambda t: t.update(proposal=np.zeros((N, D))), "must be told cost_gradient"),
+    "a proposal": (lambda t: t.update(proposal=np.zeros((N, D))), "needs cost_gradient"),
 }
 
 

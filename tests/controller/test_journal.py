@@ -129,7 +129,7 @@ def test_an_error_writes_nothing_but_that_a_round_was_refused(path):
         assert controller.round == 1
         (breach,) = controller.explain().broken  # what was refused is remembered, until it is told
         assert breach.round == 1
-        with pytest.warns(PremiseWarning, match="that round was refused"):
+        with pytest.warns(PremiseWarning, match="that round was rejected"):
             controller.ask()
         controller.tell(**right)
         assert controller.explain().broken == ()
@@ -777,7 +777,7 @@ def first_state(found):
 CHANGES = {
     "another player": (
         lambda found: found[0]["player"]["knowledge"].update(G_g=99.0),
-        "what it tells leads elsewhere",
+        "its rounds lead elsewhere",
     ),
     "no player": (lambda found: found[0].pop("player"), "cannot make again|cannot be read"),
     "a player of no class": (
@@ -786,8 +786,8 @@ CHANGES = {
     ),
     "a state elsewhere": (first_state, r"has the action \[9\.0\], and the one at hand is \[0"),
     "no state": (lambda found: found[0].update(loop=None), "its state is none|must be a LoopState"),
-    "a round left out": (lambda found: found.pop(2), "leads elsewhere"),
-    "a round twice": (lambda found: found.insert(2, found[2]), "leads elsewhere|is missing"),
+    "a round left out": (lambda found: found.pop(2), "lead elsewhere"),
+    "a round twice": (lambda found: found.insert(2, found[2]), "lead elsewhere|is missing"),
     "a record of no kind": (lambda found: found[2].pop("kind"), "is no record"),
     "a round without an end": (lambda found: found[2].pop("next"), "cannot be read"),
     "an action in words": (lambda found: found[2].update(next="up"), "cannot be read|elsewhere"),

@@ -58,7 +58,7 @@ def test_an_action_that_was_not_certified_is_said_and_gone_on_from():
 def test_an_action_outside_leads_half_the_slack_back():
     controller = filtered()
     x = np.array([0.0, 1.0])  # g = 0.5, and the start has slack 0.5
-    with pytest.warns(PremiseWarning, match="where g may be 0.5: the way back begins"):
+    with pytest.warns(PremiseWarning, match="where g may be 0.5: the return path begins"):
         controller.tell(proposal=[0.0, 9.0], action=x, **line(x))
     assert controller.ask().round(12).tolist() == [0.0, 0.25]  # g = -0.25
     found = controller.explain().certificate
@@ -107,7 +107,7 @@ def test_an_anchor_that_was_read_outside_is_not_called_proved_by_what_was_read_b
     controller.tell(proposal=[0.3, 0.3], **line([0.0, 0.0]))
     assert controller.ask().any()
     told = {"constraint_value": 0.1, "constraint_subgradient": [0.0, 1.0]}
-    with pytest.warns(PremiseWarning, match="where g may be 0.1: the way back begins"):
+    with pytest.warns(PremiseWarning, match="where g may be 0.1: the return path begins"):
         controller.tell(proposal=[0.0, 9.0], action=[0.0, 0.0], **told)  # its slack was 0.5
     controller.ask()
     assert not controller.explain().is_proven
@@ -248,7 +248,7 @@ def test_a_policy_for_missing_rounds_is_followed():
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        ({"missing": True, "proposal": [0.0, 0.0]}, "missing must be told alone, got"),
+        ({"missing": True, "proposal": [0.0, 0.0]}, "missing must come without a measurement, got"),
         ({"missing": 1}, "missing must be True or False, got 1"),
     ],
 )

@@ -116,7 +116,7 @@ def test_the_likeliest_cause_comes_first(what):
     with pytest.raises(PremiseError) as error:
         controller.tell(proposal=[0.0, 0.1], **told)
     assert error.value.causes[0].startswith(first)
-    assert "; the likely causes, the likeliest first: (1) " in str(error.value)
+    assert "; likely causes, most likely first: (1) " in str(error.value)
     assert "\n" not in str(error.value)
     assert controller.round == 2
 
@@ -340,7 +340,7 @@ def test_every_event_is_in_one_journal_that_goes_on_and_is_replayed(name, policy
         assert controller.round == 25
     assert replay(path).is_same
     record = read_journal(path)
-    assert record.told == 24
+    assert record.round_count == 24
     texts = [note.text for note in record.notes]
     assert texts[0] == "the valve was cleaned"
     assert "resume: a new sensor" in texts
@@ -401,7 +401,7 @@ def test_a_run_in_several_files_is_one_run(name, tmp_path):
     assert (found.rounds, found.is_same) == (35, True)
     assert replay(tmp_path / "run.jsonl.3").is_same
     record = read_journal(path)
-    assert (record.told, len(record.rounds)) == (35, 35)
+    assert (record.round_count, len(record.rounds)) == (35, 35)
     assert [note.round for note in record.notes] == [26]
 
 

@@ -45,7 +45,7 @@ def test_a_decision_is_shown_with_what_was_known_before_it_was_played(tmp_path):
             drive(controller, player, 1, controller.round)
         at_hand = controller.ask()
     record = read_journal(path)
-    assert record.told == 12
+    assert record.round_count == 12
     assert not record.is_open
     assert record.action.tobytes() == at_hand.tobytes()
     for row, (certificate, x) in zip(record.rounds, told, strict=True):
@@ -71,7 +71,7 @@ def test_the_journal_of_every_player_can_be_read(tmp_path, name):
         record = read_journal(path)  # by the process that writes it
     assert [r.action.tobytes() for r in record.rounds] == [x.tobytes() for x in actions[:4]]
     again = read_journal(path)
-    assert (again.told, again.is_open, record.is_open) == (4, False, True)
+    assert (again.round_count, again.is_open, record.is_open) == (4, False, True)
     assert str(again.rounds[2]) == str(record.rounds[2])
     assert set(map(len, again.columns().values())) == {4}
 
@@ -91,7 +91,7 @@ def test_only_the_rounds_asked_for_are_returned_and_all_are_counted(tmp_path):
     ):
         part = read_journal(path, **wanted)
         assert [row.round for row in part.rounds] == rounds
-        assert part.told == 20
+        assert part.round_count == 20
         assert part.worst == whole.worst
     with pytest.raises(ValueError, match="latest must be a whole number"):
         read_journal(path, latest=0)
@@ -126,7 +126,7 @@ def test_what_could_not_be_stored_is_not_needed_to_read(tmp_path):
     assert "Half>" in record.player
     assert record.status == "no guarantee was given"
     assert record.worst is record.margin is None
-    assert "the constraint was not told" in str(record.rounds[0])
+    assert "the constraint was not reported" in str(record.rounds[0])
 
 
 def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_on(tmp_path):
@@ -138,7 +138,7 @@ def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_o
         for _ in range(12):
             record = read_journal(path, latest=1)
             assert record.is_open
-            counts.append(record.told)
+            counts.append(record.round_count)
         assert writer.poll() is None
         writer.kill()
         writer.wait()
@@ -147,9 +147,9 @@ def test_a_journal_is_read_while_another_process_writes_it_and_its_writer_goes_o
     before = bytes_of(path)
     stopped = read_journal(path)
     assert bytes_of(path) == before
-    assert stopped.told >= counts[-1]
+    assert stopped.round_count >= counts[-1]
     with Controller.open(path) as controller:
-        assert controller.round == stopped.told + 1
+        assert controller.round == stopped.round_count + 1
         assert controller.ask().tobytes() == stopped.action.tobytes()
 
 
@@ -193,10 +193,10 @@ def noisy(path, readings, told_error):
 
 def test_readings_above_0_within_the_told_error_are_no_violations(tmp_path):
     record = noisy(tmp_path / "j.jsonl", [-0.25, 0.03, -0.1, 0.04], 0.2)
-    assert (record.outside, record.within_error) == (0, 2)
-    assert "0 rounds outside, 2 readings above 0 within the told error" in str(record)
-    assert "g = 0.03, above 0 within the told error" in str(record.rounds[1])
-    assert "OUTSIDE" not in str(record.rounds[1])
+    assert (record.violations, record.within_error) == (0, 2)
+    assert "0 violations, 2 readings above 0 within the given error" in str(record)
+    assert "g = 0.03, above 0 within the given error" in str(record.rounds[1])
+    assert "VIOLATION" not in str(record.rounds[1])
 
 
 def test_a_round_that_nobody_measured_is_missing_and_no_contradiction(tmp_path):

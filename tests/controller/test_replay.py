@@ -26,7 +26,7 @@ def test_every_action_is_derived_again(name, path):
     found = replay(path)
     assert found.is_same
     assert found.rounds == 9
-    assert str(found) == (f"journal '{path}', 9 rounds: every action derived again, bit for bit")
+    assert str(found) == (f"journal '{path}', 9 rounds: every action derived again, exactly")
     assert path.read_bytes() == before
 
 
@@ -75,7 +75,7 @@ def test_an_action_that_was_changed_is_found_with_its_round(path):
     whole = Controller(PLAYERS["PFS"], START)
     assert same_bits(found.derived, drive(whole, PLAYERS["PFS"], 3)[3])
     assert str(found).startswith("round 3: the action is [0.25 0.5 ], derived [")
-    with pytest.raises(StoreError, match=r"what it tells leads elsewhere \(round 3: the action is"):
+    with pytest.raises(StoreError, match=r"its rounds lead elsewhere \(round 3: the action is"):
         Controller.open(path)
 
 
@@ -182,7 +182,7 @@ def test_a_rule_that_refuses_what_was_told_is_found(path, monkeypatch):
         raise ValueError("not today")
 
     monkeypatch.setattr(type(PLAYERS["PFS"]), "step", strict)
-    assert str(replay(path).difference) == "round 1: what was told is refused: not today"
+    assert str(replay(path).difference) == "round 1: what was reported is rejected: not today"
 
 
 def test_a_certificate_that_is_none_is_a_sentence_however_well_it_is_forged(path):

@@ -177,7 +177,7 @@ def test_a_hostile_line_is_refused_in_one_sentence_and_changes_nothing(service, 
         ({"cost_value": "x"}, "cost_value must be one number, got 'x'"),
         ({"value_error": -1.0}, "value_error must be finite and at least 0"),
         ({"missing": 1}, "missing must be True or False, got 1"),
-        ({"missing": True}, "missing must be told alone"),
+        ({"missing": True}, "missing must come without a measurement"),
     ],
 )
 def test_what_the_controller_refuses_is_told_in_its_words(service, change, words):
@@ -298,7 +298,7 @@ def fuzz(path, count, seed):
     assert replay(path).is_same
     record = read_journal(path)
     assert record.action.tobytes() == last.tobytes()
-    return served, record.told
+    return served, record.round_count
 
 
 def test_fuzzed_lines_leave_no_trace_but_sentences(tmp_path):

@@ -116,7 +116,7 @@ def test_the_checker_never_calls_such_a_round_certified(tmp_path):
     path = tmp_path / "unknown.jsonl"
     with Controller(LeaderFollower.unknown(Ball(2.0)), start=[0.0], journal=path) as controller:
         tell(controller, 8)
-    assert "0.8, 1 round outside" in str(read_journal(path))
+    assert "0.8, 1 violation" in str(read_journal(path))
     good, sentences = check(str(path))[:2]
     assert good
     assert sentences[0].startswith("certified: 0 of 8 rounds")

@@ -165,7 +165,7 @@ def test_what_a_region_does_not_certify_is_not_played():
     with pytest.raises(CertificateError, match=r"Half returned an action that it does not certify"):
         controller.tell(proposal=[1.0, 1.0], **seen)
     assert not controller.explain().is_proven
-    with pytest.warns(UserWarning, match="not proved any more"):
+    with pytest.warns(UserWarning, match="no longer proved"):
         assert controller.ask().tolist() == x.tolist()
 
 

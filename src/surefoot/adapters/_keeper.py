@@ -1,4 +1,4 @@
-r"""A filter in the hands of a host: the point that is really played, and nothing that is shared.
+r"""A filter in a host: the point that is really played, with nothing shared.
 
 Certificates are computed in float64. A host with float32 numbers plays :math:`q = \mathrm{fl}(p)`,
 not the certified p. With u the unit roundoff of the host (2^-24 for float32, 2^-53 for float64) and
@@ -7,7 +7,7 @@ size, or by half of the smallest number of the type, so that for n entries
 
 .. math:: \|q - p\| \le c = k\,(u M(1 + 2^{-10}) + \sqrt n\,\tau).
 
-The filter is told :math:`g + m` instead of g and certifies :math:`g(p) + m \le 0`. That is enough
+The filter gets :math:`g + m` instead of g and certifies :math:`g(p) + m \le 0`. That is enough
 for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
 
 * subgradients of at most :math:`G_g` on the feasible set: :math:`m = G_g c`. The ball
@@ -17,17 +17,17 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   :math:`U(q) - U(p) \le \|s\|c + \frac\beta2(2\|p-x\|c + c^2) \le (\|s\| + \beta(2M + c))c = m`,
   where the error of a slope, which U has a term for, counts as a part of its norm.
   Then :math:`U(q) \le 0`, which certifies q itself (:mod:`surefoot.knowledge.curvature`). Only the
-  s of the round is used. So that rounds can be compared with each other, m should not change: for a
-  convex g no slope is longer than the first one and :math:`2\beta M`, and the m of that is kept.
+  s of the round is used. To compare rounds with each other, m should not change: for a convex g no
+  slope is longer than the first one and :math:`2\beta M`, and that m is kept.
 
 The next round starts from q, the point that was really played. A start with less slack than m is
-refused by the filter, because the slack that it sees is not positive; where rho is below m,
+rejected by the filter, because the slack that it gets is not positive; if rho is below m,
 :attr:`Keeper.guarantee` says that steps may stay.
 
-A ball or a box that is the domain of the filter is kept as well: a p that is nearer than c to its
-border is looked for again, in the domain moved inwards by c. Nothing says how far other sets would
-have to be moved, which points of a grid the host has, or what rounding adds to a ramp: a host that
-rounds refuses these, and every host refuses a filter that waits for contexts.
+A ball or a box that is the domain of the filter holds the played point as well: if p is nearer
+than c to its border, it is computed again in the domain moved inwards by c. How far other sets
+would have to be moved is unknown, and so are the host's grid points and what rounding adds to a
+ramp: a host that rounds rejects these. Every host rejects a filter that needs contexts.
 """
 
 from __future__ import annotations
@@ -54,15 +54,14 @@ from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box
 
 OnContradiction: TypeAlias = Literal["warn", "raise"]
-"""What to do when a round is impossible if the constants are right: warn of the first one, or
-refuse each."""
+"""What to do with rounds that contradict the constants: warn of the first one, or reject each."""
 
 _log = logging.getLogger("surefoot")
-_log.addHandler(logging.NullHandler())  # the application says whether and where it is shown
+_log.addHandler(logging.NullHandler())  # the application decides whether and where it is shown
 
 
 class Alarm:
-    """What a host hears of rounds that contradict the constants; each of them is logged, too.
+    """Reports rounds that contradict the constants to the host, and logs each.
 
     Args:
         on_contradiction: an :data:`OnContradiction`.
@@ -73,18 +72,18 @@ class Alarm:
         self.raises, self.warned = on_contradiction == "raise", False
 
     def emit(self, info: Info) -> None:
-        """Raise for what a step contradicts, or warn once; to be called before it is taken."""
-        found = info.contradictions
-        if not found:
+        """Raise for what a step contradicts, or warn once; call it before the step is taken."""
+        sentences = info.contradictions
+        if not sentences:
             return
-        for sentence in found:
+        for sentence in sentences:
             _log.warning(sentence)
-        said = "; ".join(found)
+        text = "; ".join(sentences)
         if self.raises:
-            raise PremiseError(said)
+            raise PremiseError(text)
         if not self.warned:
             warn_caller(
-                f"{said}: what was certified is no longer certain; later contradictions are only "
+                f"{text}: what was certified is no longer certain; later contradictions are only "
                 'logged, by the logger "surefoot"',
                 PremiseWarning,
             )
@@ -93,9 +92,9 @@ class Alarm:
 
 @contextmanager
 def all_or_nothing(*things: object) -> Iterator[None]:
-    """Give things back the attributes that they had where something is refused.
+    """Restore the attributes of objects if the block raises.
 
-    They must set their attributes anew, not change them in place.
+    They must assign their attributes, not change them in place.
 
     Example:
         >>> kept = Alarm()
@@ -124,8 +123,8 @@ class Keeper:
         filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`.
         start: the first action, strictly feasible.
         dtype: of the host's numbers, float32 or float64.
-        box: the least and the largest action that the host accepts, where it has such limits.
-        alarm: that hears of contradictions; one that warns unless given.
+        box: the least and the largest action that the host accepts; None without limits.
+        alarm: for contradictions; one that warns unless given.
 
     Example:
         >>> from surefoot import Ball, SafetyFilter
@@ -157,40 +156,40 @@ class Keeper:
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
         self.state = filter.init(first)
-        self.info: Info | None = None  # what the last step knew
+        self.info: Info | None = None  # details of the last step
         rows = knowledge.row_count
         self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
         if "G_g" in knowledge.constants and rows == 1:
             self.margin = knowledge.rise(first, self.length)
 
     def offer(self, proposal: ArrayLike, g: Array, s: Array, value_error: Number = None) -> Info:
-        """Take a proposal to what may be played; what fails changes nothing.
+        """Take a proposal to a certified point; a call that raises changes nothing.
 
         Args:
-            proposal: the next action that the host wants.
-            g: the constraint's value at :attr:`played`; one per row where rows are apart.
-            s: one subgradient there; one per row where rows are apart. None for none.
-            value_error: a bound on the error of g, where it is an estimate.
+            proposal: the next action that the host proposes.
+            g: the constraint's value at :attr:`played`; one per row if rows are separate.
+            s: one subgradient there; one per row if rows are separate. None for none.
+            value_error: a bound on the error of g, if it is an estimate.
         """
-        wanted, (g, s), margin = flat(proposal), self.read(g, s), self.margin
+        target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
         if self.length > 0:
             first = not np.any(margin)
             margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
         g = g + margin
         g = g if g.ndim else float(g)
-        # What no rounding has moved is the action that was asked for.
+        # A point that no rounding has moved is the action that was asked for.
         is_asked = bool((self.played == self.state.x).all())
         action = None if is_asked else self.played
-        at = {"action": action, "proposal": wanted, "within": self.within}
-        seen = Feedback(None, g, s, value_error=value_error, **at)
-        state, info = self.filter.step(self.state, seen)
+        at = {"action": action, "proposal": target, "within": self.within}
+        feedback = Feedback(None, g, s, value_error=value_error, **at)
+        state, info = self.filter.step(self.state, feedback)
         inside = moved_inwards(self.filter.domain, self.length)
         if inside is not None and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
-            state, info = self.filter.step(self.state, seen._replace(within=both))
+            state, info = self.filter.step(self.state, feedback._replace(within=both))
         self.alarm.emit(info)
-        played = freeze(flat(state.x.astype(self.dtype)))
-        self.state, self.margin, self.played, self.info = state, margin, played, info
+        point = freeze(flat(state.x.astype(self.dtype)))
+        self.state, self.margin, self.played, self.info = state, margin, point, info
         return info
 
     @property
@@ -199,13 +198,13 @@ class Keeper:
         return None if self.info is None else self.info.certificate
 
     def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
-        """Return what was measured as float64 numbers of their own; refuse what is no reading."""
-        given = {"constraint_value": g, "constraint_subgradient": s}
-        told = {name: np.array(part) for name, part in given.items() if part is not None}
-        check_precision(self.filter.errors, **told)
-        for name, part in told.items():
+        """Return float64 copies of what was measured; reject what is no reading."""
+        parts = {"constraint_value": g, "constraint_subgradient": s}
+        arrays = {name: np.array(part) for name, part in parts.items() if part is not None}
+        check_precision(self.filter.errors, **arrays)
+        for name, part in arrays.items():
             checks.refuse_unfinite(part, name)
-        value, *slope = (part.astype(np.float64) for part in told.values())
+        value, *slope = (part.astype(np.float64) for part in arrays.values())
         return value, slope[0] if slope else None
 
     def action(self) -> Array:
@@ -216,7 +215,7 @@ class Keeper:
     def guarantee(self) -> str:
         """What holds for the actions played, and what the host's precision costs, in words."""
         if self.alarm.warned:
-            return "nothing any more: a reading contradicts the constants of the filter"
+            return "nothing: a reading contradicts the constants of the filter"
         knowledge = self.filter.knowledge
         words = f"{knowledge.claim}, if the constants of the filter are right"
         if drift := self.filter.errors.drift:
@@ -229,22 +228,22 @@ class Keeper:
         return words
 
     def vector(self) -> Array:
-        """Return everything that the next round needs as float64 numbers."""
+        """Return all that the next round needs as float64 numbers."""
         return pack_state((self.state, self.played, self.margin))
 
     def load(self, vector: Array) -> None:
-        """Continue from the numbers of :meth:`vector`; refuse those of another filter."""
+        """Continue from the numbers of :meth:`vector`; reject those of another filter."""
         form = self.state, self.played, self.margin
         self.state, self.played, self.margin = unpack_state(form, flat(vector))
         self.info = None
 
 
 def check_filter(filter: object) -> None:  # noqa: A002
-    """Raise unless it takes proposals, and nothing that a host does not tell."""
+    """Raise unless it takes proposals, and nothing that a host does not have."""
     if not isinstance(filter, Certified) or not filter.needs.proposals:
         raise checks.invalid("filter", "a SafetyFilter, a RegionFilter or the like", filter)
     if filter.knowledge.in_contexts:
-        raise checks.invalid("filter", "one without contexts, which no host tells", filter)
+        raise checks.invalid("filter", "one without contexts, which no host has", filter)
 
 
 def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
@@ -265,8 +264,7 @@ def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
 def moved_inwards(domain: Any, length: float) -> Ball | Box | None:
     """Return the points of a domain whose distance to its border is at least a length, roughly.
 
-    Rounding takes another :math:`2^{-40}` of it. None where nothing is rounded, or there is no
-    domain.
+    Rounding takes another :math:`2^{-40}` of it. None if nothing is rounded, or without a domain.
 
     Example:
         >>> moved_inwards(Ball(1.0), 0.25).radius < 0.75
@@ -282,7 +280,7 @@ def moved_inwards(domain: Any, length: float) -> Ball | Box | None:
 
 
 def flat(values: ArrayLike) -> Array:
-    """Return numbers as one float64 vector of their own."""
+    """Return a copy of numbers as one float64 vector."""
     return np.array(values, dtype=np.float64).reshape(-1)
 
 
@@ -324,7 +322,7 @@ def unpack_state(like: Array, vector: Array) -> Array:
 
 
 def grow_state(state: Array, like: Array) -> Array:
-    """Return a state in the form of one of longer actions, whose further entries are kept.
+    """Return a state in the form of one with longer actions, whose further entries stay.
 
     Args:
         state: the last one.
@@ -337,7 +335,7 @@ def grow_state(state: Array, like: Array) -> Array:
 
     def grow(part: Array, longer: Array) -> Array:
         if not isinstance(part, np.ndarray) or not np.ndim(longer):
-            return part  # also where the first one had a number, as for multipliers yet to come
+            return part  # also if the first one had a number, as for multipliers yet to come
         longer = np.array(longer)
         longer[tuple(slice(0, n) for n in part.shape)] = part
         return freeze(longer)
@@ -355,7 +353,7 @@ def cast_length(dtype: DTypeLike, dimension: int, reach: float, roundings: int =
         dtype: float32 or float64, as NumPy knows it.
         dimension: n.
         reach: M, the largest norm of a feasible point.
-        roundings: k, how often the host rounds; 0 where it plays the float64 point itself.
+        roundings: k, how often the host rounds; 0 if it plays the float64 point itself.
 
     Example:
         >>> round(cast_length("float32", 3, 1.0) * 2**24, 2)
@@ -369,16 +367,16 @@ def cast_length(dtype: DTypeLike, dimension: int, reach: float, roundings: int =
     return roundings * (unit * float(reach) * (1 + 2.0**-10) + math.sqrt(dimension) * tiny)
 
 
-def check_precision(errors: Errors, **told: Array) -> None:
-    """Refuse numbers of less than 64 bits, unless it is known how far they are rounded.
+def check_precision(errors: Errors, **numbers: Array) -> None:
+    """Reject numbers of less than 64 bits, unless their rounding error is given.
 
     Args:
         errors: what a filter allows for.
-        told: the constraint's numbers, by name.
+        numbers: the constraint's numbers, by name.
 
     Example:
         >>> check_precision(Errors(evaluation=1e-6), constraint_value=np.float32(-0.1))
     """
     if is_zero(errors.evaluation):
-        for name, value in told.items():
+        for name, value in numbers.items():
             refuse_rounded(value, name)

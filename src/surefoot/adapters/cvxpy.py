@@ -55,10 +55,10 @@ def from_cvxpy(
 
     Args:
         constraints: inequalities and second-order cones that follow the rules of disciplined
-            convex programming. Equalities have no inside and are refused.
-        variables: the order of the variables, where there are several.
-        bound: a bound on the subgradients of what has to be evaluated by CVXPY; without one no
-            certified rule can be tuned for it.
+            convex programming. Equalities have no interior and are rejected.
+        variables: the order of the variables, if there are several.
+        bound: a bound on the subgradients of what CVXPY has to evaluate; without one no certified
+            rule can be tuned for it.
 
     Example:
         >>> import cvxpy as cp
@@ -69,23 +69,25 @@ def from_cvxpy(
         >>> limit.query(np.array([3.5, 0.0]))
         (2.5, array([1., 0.]))
     """
-    given = list(constraints)
-    found = {v.id: v for c in given for v in _check(c).variables()}
-    order = list(found.values()) if variables is None else list(variables)
+    limits = list(constraints)
+    by_id = {v.id: v for c in limits for v in _check(c).variables()}
+    order = list(by_id.values()) if variables is None else list(variables)
     if variables is None and len(order) > 1:
         raise InvalidValueError(
-            "variables must say in which order they make up an action where there are several, "
+            "variables must give the order in which they make up an action if there are several, "
             f"got {', '.join(v.name() for v in order)}"
         )
-    if not order or set(found) - {v.id for v in order}:
+    if not order or set(by_id) - {v.id for v in order}:
         raise InvalidValueError("variables must be those of the constraints, got others or none")
-    return _Reader(order, bound).read([*given, *(c for v in order for c in _domain(v))])
+    return _Reader(order, bound).read([*limits, *(c for v in order for c in _domain(v))])
 
 
 def _domain(variable: Variable) -> list[Inequality]:
-    """Return what a variable says of itself as constraints; refuse what is no such thing."""
-    said = {n for n, value in variable.attributes.items() if not (value is None or value is False)}
-    if strangers := said - {"nonneg", "pos", "nonpos", "neg", "bounds"}:
+    """Return the signs and bounds of a variable as constraints; reject other attributes."""
+    attributes = {
+        n for n, value in variable.attributes.items() if not (value is None or value is False)
+    }
+    if strangers := attributes - {"nonneg", "pos", "nonpos", "neg", "bounds"}:
         raise InvalidValueError(
             f"{variable.name()} must be a variable with no attributes but signs and bounds, got "
             f"{', '.join(sorted(strangers))}"
@@ -96,7 +98,7 @@ def _domain(variable: Variable) -> list[Inequality]:
 def _check(constraint: Inequality | SOC) -> Inequality | SOC:
     if not isinstance(constraint, (_cp.constraints.Inequality, _cp.constraints.SOC)):
         raise InvalidValueError(
-            "constraints must have an inside: inequalities or second-order cones, got "
+            "constraints must have an interior: inequalities or second-order cones, got "
             f"{constraint!r}"
         )
     if not constraint.is_dcp():
@@ -107,9 +109,9 @@ def _check(constraint: Inequality | SOC) -> Inequality | SOC:
 
 
 class _Reader:
-    """Reads expressions of given variables; what it finds are rows and other parts.
+    """Reads expressions of variables as rows and other parts.
 
-    The variables are parts of one vector of its own, the action, and keep their values.
+    Copies of the variables are parts of one vector, the action; the variables keep their values.
     """
 
     def __init__(self, variables: list[Variable], bound: float | None) -> None:
@@ -159,20 +161,20 @@ class _Reader:
             elif offset > 0:
                 raise InvalidValueError(f"constraints must be possible, got {offset:g} <= 0")
 
-    def _scalar(self, expression: Expression, said: str) -> None:
+    def _scalar(self, expression: Expression, text: str) -> None:
         """Recognise one function: affine, quadratic, or a multiple of an atom and an affine one."""
         if expression.is_affine():
             self._add_rows(*self._affine(expression))
         elif expression.is_quadratic() and _cp.huber not in expression.atoms():
             # A quadratic program may have Huber's function, which CVXPY counts as quadratic.
-            seen = [_evaluate(expression, [self.action], e) for e in (None, *np.eye(self.size))]
-            (value, (q,)), *others = seen
+            samples = [_evaluate(expression, [self.action], e) for e in (None, *np.eye(self.size))]
+            (value, (q,)), *others = samples
             Q = np.array([slope[0] - q for _, slope in others])
             self.parts.append(kinds.QuadraticForm(0.5 * (Q + Q.T), q, -float(value[0])))
-        elif not self._atom(expression, said):
-            self._by_cvxpy(expression, said)
+        elif not self._atom(expression, text):
+            self._by_cvxpy(expression, text)
 
-    def _atom(self, expression: Expression, said: str) -> bool:
+    def _atom(self, expression: Expression, text: str) -> bool:
         """Return whether it was one atom, with positive weights, plus an affine function."""
         atoms = _curved_atoms(expression)
         if len(atoms) != 1:
@@ -189,7 +191,7 @@ class _Reader:
         if kind == "maximum" and np.count_nonzero(k) == 1:
             for one in atom.args:
                 whole = one + np.zeros(atom.shape)
-                self._scalar(expression.tree_copy({id(atom): whole}), said)
+                self._scalar(expression.tree_copy({id(atom): whole}), text)
             return True
         if kind not in _ATOMS or not atom.args[0].is_affine() or (atom.size > 1 and kind != "abs"):
             return False
@@ -198,7 +200,7 @@ class _Reader:
             self.parts.append(part)
         return part is not None
 
-    # --- an atom of an affine argument, times k, plus a'x + beta; None where not recognised
+    # --- an atom of an affine argument, times k, plus a'x + beta; None if not recognised
 
     def _norm2(self, k: Array, atom: Expression, a: Array, beta: float) -> Constraint | None:
         if float(atom.p) != 2.0:
@@ -241,12 +243,12 @@ class _Reader:
         kind = kinds.SpectralNorm if type(atom).__name__ == "sigma_max" else kinds.NuclearNorm
         return kind(atom.args[0].shape, -beta)
 
-    def _by_cvxpy(self, expression: Expression, said: str) -> None:
+    def _by_cvxpy(self, expression: Expression, text: str) -> None:
         price = "some milliseconds per call"
         if self.bound is None:
             price += ", and no G_g: give a bound for certified rules"
         warn_caller(
-            f"{said} has no counterpart here and is evaluated by CVXPY: {price}",
+            f"{text} has no counterpart here and is evaluated by CVXPY: {price}",
             SlowConstraintWarning,
         )
         at = partial(_evaluate, expression, [self.action])
@@ -266,7 +268,7 @@ _NORMS = {"norm1": kinds.L1Norm, "abs": kinds.L1Norm, "norm_inf": kinds.LinfNorm
 
 
 def _is_action(k: Array, A: Array, a: Array) -> bool:
-    """Return whether an atom with weights of 1 is of the action itself, and nothing is beside."""
+    """Return whether an atom with weights of 1 is of the action itself, without other terms."""
     return bool((k == 1).all()) and not a.any() and np.array_equal(A, np.eye(len(a)))
 
 
@@ -287,14 +289,14 @@ def _evaluate(
         v.save_value(np.zeros(v.size) if x is None else np.array(x))
     try:
         with np.errstate(all="ignore"):
-            values, found = expression.value, expression.grad
+            values, gradients = expression.value, expression.grad
     except NotImplementedError as error:
         raise InvalidValueError(
-            f"CVXPY must know the gradient of {expression}, and does not"
+            f"CVXPY must have a gradient of {expression}, and has none"
         ) from error
-    if values is None or any(slope is None for slope in found.values()):
+    if values is None or any(slope is None for slope in gradients.values()):
         raise InvalidValueError(f"{expression} must have a gradient at {x}, got none")
-    # What an expression does not depend on has no gradient in it.
-    slopes = [to_dense(found.get(v, np.zeros((v.size, expression.size)))) for v in variables]
+    # A variable that an expression does not depend on has no gradient.
+    slopes = [to_dense(gradients.get(v, np.zeros((v.size, expression.size)))) for v in variables]
     rows = [np.reshape(part, (v.size, -1)) for v, part in zip(variables, slopes, strict=True)]
     return np.atleast_1d(np.asarray(values, dtype=np.float64)), np.vstack(rows).T

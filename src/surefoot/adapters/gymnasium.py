@@ -6,8 +6,8 @@ Three lines, with any agent (stable-baselines3, TorchRL, your own)::
     model = PPO("MlpPolicy", env).learn(2_048)
     observation, reward, terminated, truncated, info = env.step(action)
 
-Agents that learn from their own actions keep the action that they proposed; what was played is in
-``info["action_played"]``.
+Agents that learn from their own actions keep the action that they proposed;
+``info["action_played"]`` is the action that was played.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Reading", "SafeAction", "cost_below"]
 Facts: TypeAlias = Mapping[str, Array]
 Reading: TypeAlias = Callable[[Array, Facts], tuple[Array, Array | None]]
 """From the action played and the step's ``info`` to the value of g and a subgradient there; None
-for the subgradient where there is none."""
+for no subgradient."""
 
 
 def _from_info(action: Array, info: Facts) -> tuple[Array, Array | None]:
@@ -66,21 +66,21 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     """Plays the certified action that a filter makes of the agent's, and measures g there.
 
     The first action after a reset is ``start``, whatever the agent proposes: nothing has been
-    measured yet. Each later one is judged by the g and the slope that were measured at the action
-    before, and is in the box of the action space, with every filter, also under drift. Where a step
-    failed, or its g was not a number, nobody measured: the action is played again, whatever the
-    agent proposes, until g is read there; a filter that allows for drift needs a reset instead.
-    Certificates are computed in float64 and rounded to the action space last, with a margin for
-    that (:mod:`surefoot.adapters._keeper`).
+    measured yet. The g and the slope at the action before certify each later one. Every action is
+    in the box of the action space, with every filter, also under drift. If a step failed, or its g
+    was not a number, nothing was measured: the action is played again, whatever the agent proposes,
+    until g is measured there. A filter that allows for drift needs a reset instead. Certificates
+    are computed in float64 and rounded to the action space last, with a margin for that
+    (:mod:`surefoot.adapters._keeper`).
 
     ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
-    whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``: that of
-    the environment where it has one (safety-gymnasium returns it as the third of six values, which
-    become five here), else g where it is above 0.
+    whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``. The cost
+    is that of the environment if it has one (safety-gymnasium returns it as the third of six
+    values, which become five here), else the positive part of g.
 
-    **What is promised** is in :attr:`guarantee`. If g depends on the action alone, say so with
-    ``action_only=True``. If it also depends on what else goes on, and changes by at most v per
-    step, give the filter ``drift=v``. Else nothing is claimed, and the wrapper is a heuristic.
+    :attr:`guarantee` has what is promised. If g depends only on the action, pass
+    ``action_only=True``. If g also changes by at most v per step otherwise, give the filter
+    ``drift=v``. Otherwise nothing is claimed, and the wrapper is a heuristic.
 
     Args:
         env: an environment whose actions are a ``Box``.
@@ -88,7 +88,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         start: the first action after each reset, strictly feasible.
         constraint: how g is read, a :data:`Reading`; from ``info["constraint_value"]`` and
             ``info["constraint_subgradient"]`` unless given.
-        action_only: whether g depends on nothing but the action.
+        action_only: whether g depends only on the action.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
             of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each instead
             of playing. Each is logged by the logger "surefoot".
@@ -114,8 +114,8 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         >>> info["action_played"] <= 0.5, info["action_proposed"], info["cost"]
         (array([ True]), array([1.], dtype=float32), 0.0)
         >>> print(env.guarantee)
-        g <= 0 in every round, if the constants of the filter are right and g depends on the action
-        alone; float32 keeps g below -1.2e-07
+        g <= 0 in every round, if the constants of the filter are right and g depends only on the
+        action; float32 keeps g below -1.2e-07
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     def _begin(self) -> None:
         dtype = self.env.action_space.dtype
         self._keeper = Keeper(self._filter, self._start, dtype, self._box, self._alarm)
-        self._seen: tuple[Array, Array | None] | None = None  # at the action played last
+        self._reading: tuple[Array, Array | None] | None = None  # at the action played last
         self._is_new = True
 
     def reset(
@@ -166,22 +166,22 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         space, proposed = self.env.action_space, np.array(action)
         if proposed.shape != space.shape:
             raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
-        if self._seen is not None:
-            self._keeper.offer(proposed, *self._seen)
+        if self._reading is not None:
+            self._keeper.offer(proposed, *self._reading)
         elif not self._is_new and self._filter.errors.drift:
             raise InvalidValueError(
                 "the last step must have been measured, because the filter allows for drift and g "
                 "may have risen since: call reset, got no reading"
             )
-        # What was seen there says nothing about the action to come, whatever becomes of it.
-        self._seen, self._is_new = None, False
+        # That reading says nothing about the action to come.
+        self._reading, self._is_new = None, False
         played = self._keeper.action().reshape(space.shape)
         observation, reward, *cost, terminated, truncated, info = self.env.step(played.copy())
         info = dict(info)
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
-        self._seen = value, _ = self._check(played, g, s)
+        self._reading = value, _ = self._check(played, g, s)
         info.setdefault("cost", max(float(value.max()), 0.0))
         info |= {
             "constraint_value": g,
@@ -192,7 +192,7 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         return observation, reward, terminated, truncated, info
 
     def _check(self, played: Array, g: Array, s: Array | None) -> tuple[Array, Array | None]:
-        """Return what was read as float64 numbers; refuse what is no reading."""
+        """Return a reading as float64 numbers; reject what is none."""
         value, slope = self._keeper.read(g, s)
         if s is None and self._filter.knowledge.slopes == "certify":
             raise InvalidValueError(
@@ -205,13 +205,13 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     @property
     def guarantee(self) -> str:
-        """What is promised of every action played, in words; says where nothing is."""
+        """What is promised of every action played, in words; "nothing is claimed" otherwise."""
         words = self._keeper.guarantee
         if self._filter.errors.drift:
             return words
         if self._action_only:
             head, _, tail = words.partition("; ")
-            return f"{head} and g depends on the action alone" + (f"; {tail}" if tail else "")
+            return f"{head} and g depends only on the action" + (f"; {tail}" if tail else "")
         return (
             "nothing is claimed: g may depend on more than the action; say action_only=True if it "
             "does not, or give the filter a drift"

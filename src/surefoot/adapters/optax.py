@@ -7,10 +7,10 @@ Three lines of a training loop::
     params = optax.apply_updates(params, updates)
 
 The value and the gradient are those at ``params``, of the same function in every step: an estimate
-from a mini-batch is not g, unless the filter is told how far it can be off (``value_error``).
+from a mini-batch is not g, unless the filter has a bound on its error (``value_error``).
 
-Certificates are computed in float64 by NumPy, whatever JAX has: a callback does that, which works
-under ``jit`` and ``scan`` with every filter, and costs some tens of microseconds per step.
+A callback computes certificates in float64 by NumPy, whatever the precision of JAX. It works under
+``jit`` and ``scan`` with every filter, and costs some tens of microseconds per step.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ def keep_feasible(filter: Certified) -> GradientTransformationExtraArgs:  # noqa
 
     It must be the last of a chain: what comes after it is not certified. ``update`` needs
     ``params`` and the extra arguments ``constraint_value`` and ``constraint_grad``, a pytree like
-    the parameters, both in float64 unless the filter has an ``evaluation_error``, as it must
-    without 64-bit mode; where rows are apart the value has one entry per row, and each leaf of the
-    gradient a first axis for the rows. Within ``optax.MultiSteps`` the chain is as it is without.
+    the parameters. Both are in float64 unless the filter has an ``evaluation_error``, as it must
+    without 64-bit mode. If rows are separate, the value has one entry per row, and each leaf of
+    the gradient a first axis for the rows. Within ``optax.MultiSteps`` nothing changes.
 
-    A value, a gradient or an update that is not finite is refused. Where the filter allows for
-    drift and g went on changing meanwhile, call ``init`` anew: a refused step is no round to it.
+    A value, a gradient or an update that is not finite is rejected. If the filter allows for drift
+    and g went on changing meanwhile, call ``init`` again: a rejected step is no round for it.
 
     Args:
         filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`.
@@ -152,7 +152,7 @@ def _step(
 
 
 def _ravel(tree: Params) -> tuple[Array, Callable[[Array], Params]]:
-    """Return a pytree as one vector, and the way back."""
+    """Return a pytree as one vector, and the inverse function."""
     pair: tuple[Array, Callable[[Array], Params]] = _jax.flatten_util.ravel_pytree(tree)
     return pair
 

@@ -1,4 +1,4 @@
-r"""pandapower: set points of static generators that keep a network within its limits, for ever.
+r"""pandapower: set points of static generators that always keep a network within its limits.
 
 Three lines::
 
@@ -10,16 +10,15 @@ A round is a time step. What the meters showed in the last one, and the slopes t
 set points of the next, before its power flow is computed.
 
 **Limits** are ``max_vm_pu`` and ``min_vm_pu`` of buses and ``max_loading_percent`` of lines, where
-they are finite. A voltage is told as :math:`(v - v_{max})/u` with u = ``voltage_unit``, a current
-at either end of a line as :math:`\frac12((i/i_{max})^2 - 1)`, which is smooth where the current is
-0.
+they are finite. A voltage is reported as :math:`(v - v_{max})/u` with u = ``voltage_unit``, a
+current at either end of a line as :math:`\frac12((i/i_{max})^2 - 1)`, which is smooth at 0.
 
 **Slopes.** With S(x) the complex power injected at the buses and x the angles and magnitudes of
 their voltages, :math:`dx = J^{-1}dS`. The J that Newton's method leaves behind
-(``net._ppc["internal"]["J"]``) belongs to the step before the last, and there is none where it
-began at the solution; so J is computed once more at the solution, by the solver's own function.
-What is left of an error is the tolerance of the solver, which :data:`TOLERANCE` bounds. Loads that
-depend on the voltage and a distributed slack are not in J: give their share as a slope error.
+(``net._ppc["internal"]["J"]``) belongs to the step before the last, and is absent if it began at
+the solution. So J is computed again at the solution, by the solver's own function. The remaining
+error is the tolerance of the solver, which :data:`TOLERANCE` bounds. Loads that depend on the
+voltage and a distributed slack are not in J: give their share as a slope error.
 """
 
 from __future__ import annotations
@@ -137,13 +136,13 @@ class Limits:
         low = (net.bus.min_vm_pu - voltage).loc[self.under] if self.under else []
         shares = [current.loc[self.lines, f"i_{end}_ka"] / self._ratings(net) for end in ENDS]
         squares = [0.5 * (np.square(share) - 1) for share in shares]
-        found = np.concatenate([np.divide(high, unit), np.divide(low, unit), *squares])
-        if not np.isfinite(found).all():
-            name = self.names[int(np.argmin(np.isfinite(found)))]
+        excess = np.concatenate([np.divide(high, unit), np.divide(low, unit), *squares])
+        if not np.isfinite(excess).all():
+            name = self.names[int(np.argmin(np.isfinite(excess)))]
             raise InvalidValueError(
                 f"every limit must have a reading after a power flow, got {name} without supply"
             )
-        return found
+        return excess
 
     def slopes(self, net: Net) -> Array:
         """Return the slope of each limit at what the last power flow found."""
@@ -170,9 +169,9 @@ class Limits:
         J = np.vstack([dS[both].real, dS[pq].imag])
         bus = net._pd2ppc_lookups["bus"][net.sgen.bus.loc[self.sgens]]
         scale = (net.sgen.scaling * net.sgen.in_service).loc[self.sgens].to_numpy() / base
-        told = _linalg.block_diag(*((at[:, None] == bus) * scale for at in (both, pq)))
-        x = np.linalg.solve(J, told)
-        angles, sizes = np.zeros((2, len(V), told.shape[1]))
+        injection = _linalg.block_diag(*((at[:, None] == bus) * scale for at in (both, pq)))
+        x = np.linalg.solve(J, injection)
+        angles, sizes = np.zeros((2, len(V), injection.shape[1]))
         angles[both], sizes[pq] = x[: len(both)], x[len(both) :]
         turned = V[:, None] * (1j * angles + sizes / np.abs(V)[:, None])
         first, _ = net._pd2ppc_lookups["branch"]["line"]
@@ -211,8 +210,8 @@ class Limits:
         for action in actions:
             here = slopes(action)
             ways = step * np.eye(len(action))
-            bent = np.stack([(slopes(action + way) - here) / step for way in ways], axis=1)
-            hessians = 0.5 * (bent + bent.transpose(0, 2, 1))
+            changes = np.stack([(slopes(action + way) - here) / step for way in ways], axis=1)
+            hessians = 0.5 * (changes + changes.transpose(0, 2, 1))
             most = np.maximum(most, np.linalg.eigvalsh(hessians)[:, -1])
         return most
 
@@ -220,19 +219,19 @@ class Limits:
 class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc, name-defined]
     r"""A controller in ``net.controller`` that writes certified set points in every time step.
 
-    Of the last time step it tells the loop all limits and their slopes, and what is wished: a step
-    down the cost :math:`\|p - p_{max}\|^2 + c\|q\|^2`, to all the power that there is and 1 - c
-    of the reactive power that there was. What there is, ``max_p_mw``, may be written by a
-    ``ConstControl``; the next set points are certified within it. Where it falls by more than is
-    certified, it falls: that is told as another action than the one asked for, and
-    ``loop.explain()`` says that it was not certified. A time step whose power flow did not converge
-    is a missing measurement, and the loop's ``on_missing`` decides.
+    It reports all limits of the last time step to the loop, with their slopes, and a proposal: a
+    step down the cost :math:`\|p - p_{max}\|^2 + c\|q\|^2`, to all available power and 1 - c of the
+    last reactive power. A ``ConstControl`` may write the available power, ``max_p_mw``; the next
+    set points are certified within it. If it falls by more than is certified, the action is
+    reported as another than the one asked for, and ``loop.explain()`` says that it was not
+    certified. A time step whose power flow did not converge is a missing measurement, for which
+    the loop's ``on_missing`` decides.
 
     Args:
         net: the network.
         limits: that are to be kept.
         loop: a controller of a filter whose knowledge is that of the limits.
-        reactive_cost: c, what the square of a Mvar costs where that of a MW costs 1.
+        reactive_cost: c, what the square of a Mvar costs if that of a MW costs 1.
         options: of pandapower's controllers, such as ``order`` and ``level``.
     """
 
@@ -245,9 +244,9 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
         checks.positive(reactive_cost=reactive_cost)
         player: Any = loop.algorithm
         check_filter(player)
-        rows, wanted = player.knowledge.row_count, len(limits.names)
-        if rows != wanted:
-            raise InvalidValueError(f"loop must be told {wanted} limits apart, got {rows}")
+        rows, count = player.knowledge.row_count, len(limits.names)
+        if rows != count:
+            raise InvalidValueError(f"loop must have {count} separate limits, got {rows}")
         super().__init__(net, **options)
         self.limits: Limits = limits
         self.loop = loop
@@ -255,15 +254,15 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
         self.played: Array = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy has: all but the loop, which one network alone can tell."""
+        """Return the state of a copy: all but the loop, which belongs to one network."""
         return {name: value for name, value in vars(self).items() if name != "loop"}
 
     def is_converged(self, net: Net) -> bool:
-        """Return that nothing is to be done within a time step: its set points are certified."""
+        """Return True: the set points of a time step are certified before it."""
         return True
 
     def time_step(self, net: Net, time: int) -> None:
-        """Tell what the last time step showed, and write the set points of this one."""
+        """Report the last time step, and write the set points of this one."""
         if self.loop is None:
             raise InvalidValueError(
                 "loop must be given: a copy of a network has none, make SafeSetPoints anew"
@@ -279,16 +278,16 @@ class SafeSetPoints(_control.basic_controller.Controller):  # type: ignore[misc,
             loop.tell(missing=True)
             return
         p, q = np.split(box.upper, 2)[0], np.split(self.played, 2)[1]
-        seen: dict[str, Any] = {
+        report: dict[str, Any] = {
             "constraint_value": self.limits.values(net),
             "constraint_subgradient": self.limits.slopes(net),
             "proposal": np.concatenate([p, self.kept * q]),
             "action": None if (self.played == loop.ask()).all() else self.played,
         }
         try:
-            loop.tell(**seen, within=box)
+            loop.tell(**report, within=box)
         except EmptyRegionError:
-            loop.tell(**seen)  # more power is gone than is certified, and nobody can help it
+            loop.tell(**report)  # more power is gone than is certified
 
 
 def _finite(table: Any, column: str) -> list[int]:

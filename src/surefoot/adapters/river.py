@@ -67,12 +67,12 @@ class _SafeLinear:
         return float(self._weights.x @ self._vector({None: 1.0, **x}))
 
     def _descend(self, slope: float, x: Numbers) -> None:
-        """Play a round with the slope of the loss in the score; what is refused changes nothing."""
+        """Play a round with the slope of the loss in the score; all or nothing."""
         with all_or_nothing(self, self._weights):
             names = dict.fromkeys([*self._places, *x])
             self._places = {name: place for place, name in enumerate(names)}
             self._weights.grow(len(names))
-            with np.errstate(all="ignore"):  # the rule refuses what is too large
+            with np.errstate(all="ignore"):  # the rule rejects what is too large
                 gradient = slope * self._vector({None: 1.0, **x})
             self._weights.descend(gradient, *self._query())
 
@@ -82,15 +82,15 @@ class _SafeLinear:
         g, s = ball_of(float(self.radius), len(w)).query_all(w)
         if self.constraint is None:
             return g, s
-        found: Array = self.constraint(self.weights)
-        if not isinstance(found, (tuple, list)) or len(found) != 2:
+        answer: Array = self.constraint(self.weights)
+        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
             raise InvalidValueError(
-                f"constraint must return g and its slope by feature, got {found!r}"
+                f"constraint must return g and its slope by feature, got {answer!r}"
             )
-        value = _number("g of constraint", found[0])
-        slope = _numbers("slope of constraint", found[1])
-        for told in (found[0], *found[1].values()):
-            checks.refuse_rounded(told, "constraint")
+        value = _number("g of constraint", answer[0])
+        slope = _numbers("slope of constraint", answer[1])
+        for number in (answer[0], *answer[1].values()):
+            checks.refuse_rounded(number, "constraint")
         return np.append(g, value), np.vstack([s, self._vector(slope)])
 
     def _vector(self, numbers: Numbers) -> Array:
@@ -102,7 +102,7 @@ class _SafeLinear:
 
 
 def _numbers(name: str, values: Numbers) -> dict[Hashable, float]:
-    """Return the numbers of features; refuse what is none."""
+    """Return the numbers of features; reject other values."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f"{name} must have a number by feature, got {values!r}")
     return {feature: _number(f"{name}[{feature!r}]", value) for feature, value in values.items()}
@@ -119,12 +119,12 @@ class SafeLinearClassifier(_SafeLinear, _river.Classifier):  # type: ignore[misc
 
     Args:
         radius: of a ball around 0 in which the weights are kept.
-        constraint: of your own, a :data:`Limit`, strictly feasible where all weights are 0. A
-            feature that has not been seen yet has the weight 0.
-        beta: a bound on its curvature; 0 for one that is linear.
+        constraint: your :data:`Limit`, strictly feasible if all weights are 0. A feature that did
+            not occur yet has the weight 0.
+        beta: its smoothness constant; 0 for a linear one.
         on_contradiction: what to do when an example shows that beta is too small: "warn" of the
-            first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each, which is
-            refused then. Each is logged by the logger "surefoot".
+            first one, or "raise" :class:`surefoot.guarantees.PremiseError` and reject each. The
+            logger "surefoot" gets each.
 
     Example:
         >>> def fair(w):  # the weight of one feature, between -0.1 and 0.1

@@ -41,11 +41,11 @@ def from_scipy(
 
     Args:
         constraints: ``Bounds``, ``LinearConstraint`` or ``NonlinearConstraint``. Limits from both
-            sides that are equal leave no inside and are refused. Upper limits need convex
-            functions, lower limits concave ones: SciPy does not ask, and neither can this.
+            sides that are equal leave no interior and are rejected. Upper limits need convex
+            functions, lower limits concave ones; neither SciPy nor this function can check that.
         bound: a bound on the gradients of every nonlinear function; certified rules by slope need
             it.
-        beta: a bound on their curvature; certified rules by curvature need it.
+        beta: their smoothness constant; certified rules by smoothness need it.
 
     Example:
         >>> from scipy.optimize import Bounds, NonlinearConstraint
@@ -80,7 +80,7 @@ def _limits(lower: Array, upper: Array, size: int) -> list[tuple[float, Array, A
     if not (low < high).all():
         i = int(np.argmax(~(low < high)))
         raise InvalidValueError(
-            f"lb must be below ub, so that there is an inside, got {low[i]:g} and {high[i]:g} in "
+            f"lb must be below ub, so that there is an interior, got {low[i]:g} and {high[i]:g} in "
             f"row {i}"
         )
     finite = [np.flatnonzero(np.isfinite(v)) for v in (high, low)]

@@ -71,9 +71,9 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
     ) -> Self:
         """Go on with rows in their order, or begin and go through them several times, in any."""
         first = passes > 0 or not hasattr(self, "_weights")
-        told = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
+        options = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
         with all_or_nothing(self):
-            rows, labels = _validation.validate_data(self, X, y, **told)
+            rows, labels = _validation.validate_data(self, X, y, **options)
             if first:
                 self._begin(labels, classes)
                 self.n_iter_ = passes
@@ -101,8 +101,8 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         size, separately = int(self.batch_size), needs_of(self._weights.rule).separately
         for first in range(0, len(Z), size):
             rows, y, w = Z[first : first + size], targets[first : first + size], self._weights.x
-            seen = self._limit.query_all(w) if separately else self._limit.query(w)
-            self._weights.descend(self._slope(rows @ w, y) @ rows / len(rows), *seen)
+            reading = self._limit.query_all(w) if separately else self._limit.query(w)
+            self._weights.descend(self._slope(rows @ w, y) @ rows / len(rows), *reading)
 
     def _score(self, X: ArrayLike) -> Array:
         _validation.check_is_fitted(self)
@@ -113,18 +113,20 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[Player, Constraint]:
     """Return a rule for weights in a ball under a constraint, and both as one constraint.
 
-    By the curvature of the constraint where that is known, else by its slope.
+    By the smoothness constant of the constraint if it has one, else by its slope.
     """
     if constraint is not None and not isinstance(constraint, Constraint):
         raise checks.invalid("constraint", "one of surefoot.problems.constraints", constraint)
-    known = dimension_of(constraint)
-    if known not in (None, size):
-        raise InvalidValueError(f"constraint.dimension must be {size}, one per weight, got {known}")
+    dimension = dimension_of(constraint)
+    if dimension not in (None, size):
+        raise InvalidValueError(
+            f"constraint.dimension must be {size}, one per weight, got {dimension}"
+        )
     ball, domain = ball_of(radius, size), Ball(radius, np.zeros(size))
     limit = ball if constraint is None else max_of(constraint, ball)
     betas, error = limit.row_curvatures(domain), limit.evaluation_error(domain)
     if betas.max() < math.inf:
-        # Each row with its own curvature; constants have the largest one only.
+        # Each row with its smoothness constant; constants have only the largest one.
         errors = Errors(evaluation=error or 0.0)
         return CertifiedDualAveraging.for_rows(betas, radius).allowing(errors), limit
     constants = limit.constants(domain, np.zeros(size))
@@ -143,9 +145,9 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
         max_iter: how often ``fit`` goes through the rows.
         batch_size: rows per round.
         random_state: for the order of the rows in ``fit``.
-        on_contradiction: what to do when a round is impossible if what the constraint says of
-            itself is right: "warn" of the first one, or "raise"
-            :class:`surefoot.guarantees.PremiseError`. Each is logged by the logger "surefoot".
+        on_contradiction: what to do when a round contradicts the constants of the constraint:
+            "warn" of the first one, or "raise" :class:`surefoot.guarantees.PremiseError`. The
+            logger "surefoot" gets each.
 
     Attributes:
         coef_: the weights, one row.
@@ -188,18 +190,18 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
 
     def predict(self, X: ArrayLike) -> Array:
         """Return the likelier class of each row."""
-        second = self.decision_function(X) > 0  # says so first if nothing was fitted
+        second = self.decision_function(X) > 0  # raises if nothing was fitted
         return self.classes_[second.astype(int)]
 
     def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         _multiclass.check_classification_targets(y)
-        found = np.unique(y if classes is None else np.asarray(classes))
-        if len(found) != 2:
-            several = f"{len(found)} class{'es' * (len(found) > 1)}"
+        labels = np.unique(y if classes is None else np.asarray(classes))
+        if len(labels) != 2:
+            several = f"{len(labels)} class{'es' * (len(labels) > 1)}"
             raise InvalidValueError(
                 f"Only binary classification is supported: y must have two classes, got {several}"
             )
-        self.classes_ = found
+        self.classes_ = labels
         super()._begin(y, classes)
 
     def _read_targets(self, y: Array) -> Array:

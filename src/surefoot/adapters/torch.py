@@ -7,8 +7,8 @@ Three lines of a training loop::
     opt.step(constraint=lambda w: torch.linalg.matrix_norm(w, 2) - 1.0)
 
 The constraint must be the same function of the parameters in every step. **An estimate from a
-mini-batch is not g**: evaluate it on a fixed set of data, or tell the filter how far the estimate
-can be off (``value_error``).
+mini-batch is not g**: evaluate it on a fixed set of data, or give the filter a bound on its error
+(``value_error``).
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     """Takes the step of another optimiser, then moves what is limited to a certified point.
 
     ``param_groups`` and ``state`` are those of the other optimiser, so schedulers of the learning
-    rate work as they do without. Parameters that are not limited are left alone. Certificates are
+    rate work as they do without. Parameters that are not limited stay as they are. Certificates are
     computed in float64 from the parameters as they are, with a margin for rounding to float32
     (:mod:`surefoot.adapters._keeper`).
 
     Args:
-        base: the optimiser whose steps are wanted.
+        base: the optimiser that proposes the steps.
         filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`; or one
-            per constraint, where each limits parameters of its own.
+            per constraint, if each limits other parameters.
         params: the parameters that the constraint depends on; one sequence per filter if there
             are several filters. All parameters of the base unless given.
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
-            of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` for each, which
-            is refused then. Each is logged by the logger "surefoot".
+            of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` and reject each.
+            The logger "surefoot" gets each.
 
     Example:
         >>> import torch
@@ -98,9 +98,9 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             raise InvalidTypeError(f"base must be a torch optimiser, got {base!r}")
         filters = list(filter) if isinstance(filter, Sequence) else [filter]
         everything = [p for group in base.param_groups for p in group["params"]]
-        chosen = everything if params is None else list(params)
+        parameters = everything if params is None else list(params)
         separately = isinstance(filter, Sequence) and params is not None
-        limited = [list(p) for p in chosen] if separately else [chosen]
+        limited = [list(p) for p in parameters] if separately else [parameters]
         _check_params(len(filters), limited, everything)
         alarm = Alarm(on_contradiction)
         super().__init__(base.param_groups, base.defaults)
@@ -123,43 +123,43 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     ) -> Tensor | None:
         """Take a step of the base and keep what is limited feasible; return the closure's loss.
 
-        The constraint is evaluated at the parameters as they are before the step. If anything is
-        refused, the limited parameters are what they were. Where the filter allows for drift and g
-        went on changing meanwhile, call :meth:`restart`: a refused step is no round to the filter.
+        The constraint is evaluated at the parameters before the step. If the call raises, the
+        limited parameters are unchanged. If the filter allows for drift and g went on changing
+        meanwhile, call :meth:`restart`: a rejected step is no round for the filter.
 
         Args:
             closure: for the base, as in every optimiser.
             constraint: one :data:`Limit`, or a sequence with one per filter. A function gets
                 float64 copies of the parameters; a tensor has the rounding of the model's own
                 type, which the filter's ``evaluation_error`` must cover.
-            value_error: a bound on the error of the value, where it is an estimate; one per filter
-                if there are several.
+            value_error: a bound on the error of the value, if it is an estimate; one per filter if
+                there are several.
         """
         limits = self._each(constraint, "constraint")
         errors = self._each(value_error, "value_error")
-        seen = [block.evaluate(one) for block, one in zip(self._blocks, limits, strict=True)]
+        readings = [block.evaluate(one) for block, one in zip(self._blocks, limits, strict=True)]
         try:
             loss = self.base.step(closure) if closure is not None else self.base.step()
             with all_or_nothing(*self._blocks):
-                for block, (g, s), error in zip(self._blocks, seen, errors, strict=True):
+                for block, (g, s), error in zip(self._blocks, readings, errors, strict=True):
                     block.offer(_values(block.params), g, s, error)
         finally:
-            # Where one filter refused none has moved: the parameters go back to where they were.
+            # If one filter rejected the step, none has moved: the parameters are restored.
             for block in self._blocks:
                 block.write()
         return loss
 
-    def _each(self, given: Array, name: str) -> list[Array]:
-        """Return what was given per filter."""
-        wanted = len(self._blocks)
-        if wanted == 1 or given is None:
-            return [given] * wanted
-        if not isinstance(given, (list, tuple)) or len(given) != wanted:
-            raise checks.invalid(name, f"a sequence of {wanted}, one per filter", given)
-        return list(given)
+    def _each(self, values: Array, name: str) -> list[Array]:
+        """Return the values per filter."""
+        count = len(self._blocks)
+        if count == 1 or values is None:
+            return [values] * count
+        if not isinstance(values, (list, tuple)) or len(values) != count:
+            raise checks.invalid(name, f"a sequence of {count}, one per filter", values)
+        return list(values)
 
     def restart(self) -> None:
-        """Begin anew from the parameters as they are, which must be strictly feasible."""
+        """Start again from the present parameters, which must be strictly feasible."""
         self._blocks = [_Block(block.filter, block.alarm, block.params) for block in self._blocks]
 
     @property
@@ -169,7 +169,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
 
     @property
     def contradictions(self) -> tuple[str, ...]:
-        """What the last step saw that is impossible if the constants are right."""
+        """What contradicts the constants in the last step."""
         infos = (block.info for block in self._blocks)
         return tuple(word for info in infos if info for word in info.contradictions)
 
@@ -207,7 +207,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         self._share()
 
     def __getstate__(self) -> dict[str, object]:
-        return dict(self.__dict__)  # the class keeps but three of them
+        return dict(self.__dict__)  # the class keeps only three of them
 
 
 class _Block(Keeper):
@@ -225,9 +225,9 @@ class _Block(Keeper):
                 p.copy_(part.reshape(p.shape))
 
     def evaluate(self, limit: Limit) -> tuple[Array, Array]:
-        """Return value and gradient of a limit, as float64 numbers; rows apart where it has rows.
+        """Return value and gradient of a limit, as float64 numbers; by row if it has rows.
 
-        Those of less than 64 bits are refused, unless the filter says how far they are rounded.
+        Numbers of less than 64 bits are rejected, unless the filter has an evaluation error.
         """
         if not np.array_equal(_values(self.params), self.played):
             raise InvalidValueError(
@@ -265,13 +265,13 @@ def _check_params(
         raise InvalidValueError(
             f"params must have {filters} sequences, one per filter, got {len(limited)}"
         )
-    chosen = [id(p) for block in limited for p in block]
-    if len(set(chosen)) != len(chosen):
+    ids = [id(p) for block in limited for p in block]
+    if len(set(ids)) != len(ids):
         raise InvalidValueError(
             "params must be limited by one filter each: constraints on the same parameters are "
             "rows of one filter"
         )
-    if set(chosen) - {id(p) for p in everything}:
+    if set(ids) - {id(p) for p in everything}:
         raise InvalidValueError("params must be parameters of the base")
     for types in ({p.dtype for p in block} for block in limited):
         if len(types) != 1 or not types <= set(_TYPES):
@@ -286,8 +286,8 @@ def _values(block: list[Tensor]) -> Array:
 
 
 def _gradient(value: Tensor, at: list[Tensor]) -> Array:
-    kept = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
-    return _values(_torch.autograd.grad(value, at, **kept))
+    options = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    return _values(_torch.autograd.grad(value, at, **options))
 
 
 def _plain(value: ArrayLike) -> Array:

@@ -64,9 +64,9 @@ def journal(
 def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
     from surefoot.controller import read_journal
 
-    if number > record.told:
-        at_hand = " (its action is at hand)" if number == record.told + 1 else ""
-        raise UsageError(f"--round must be at most {record.told}, got {number}{at_hand}")
+    if number > record.round_count:
+        at_hand = " (its action is at hand)" if number == record.round_count + 1 else ""
+        raise UsageError(f"--round must be at most {record.round_count}, got {number}{at_hand}")
     (one,) = read_journal(file, first=number, last=number).rounds
     return one
 
@@ -74,8 +74,8 @@ def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
         **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
-        "rounds": record.told,
-        "violations": record.outside,
+        "rounds": record.round_count,
+        "violations": record.violations,
         "largest": record.worst,
         "promises": record.promises.theorems(),
         "contradictions": [breach._asdict() for breach in record.breaches],

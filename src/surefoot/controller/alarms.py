@@ -1,4 +1,4 @@
-"""What somebody should hear of a live loop: the logger ``surefoot``, a callback, the journal."""
+"""The alarms of a live loop: by the logger ``surefoot``, a callback and the journal."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ LEVELS = {
     "journal": logging.WARNING,
     "hint": logging.WARNING,
 }
-"""The kinds, and how loud they are. One that only the regret bound contradicts is a warning."""
+"""The level of each kind. A contradiction of only the regret bound is a warning."""
 
 
 class Alarm(NamedTuple):
-    """One thing that somebody should hear of.
+    """One event of a live loop that needs attention.
 
     Attributes:
         round: in which it happened.
-        kind: a "contradiction" of what was said about g; a round that was "refused" for one; a
-            "violation", g > 0 in a round of a player that may; a "deviation", another action than
-            the one asked for; a round that was "missing"; "remeasure", the anchor is measured
-            again in the next round; an operator's "order"; something about the "journal"; a
-            "hint" that is none, the first of a controller.
+        kind: a "contradiction" of a premise; "refused", a round that was rejected for one; a
+            "violation", g > 0; a "deviation", an action other than the one asked for; a round that
+            is "missing"; "remeasure", the anchor is measured again in the next round; an
+            operator's "order"; an event of the "journal"; the first invalid "hint".
         sentence: in words.
         level: of the standard library's ``logging``.
     """
@@ -46,7 +45,7 @@ class Alarm(NamedTuple):
 
     @classmethod
     def of(cls, t: int, kind: str, sentence: str, level: int | None = None) -> Alarm:
-        """Return an alarm, as loud as its kind unless told otherwise."""
+        """Return an alarm, with the level of its kind unless given."""
         return cls(t, kind, sentence, LEVELS[kind] if level is None else level)
 
 
@@ -54,7 +53,7 @@ OnAlarm: TypeAlias = Callable[[Alarm], object]
 
 
 def emit(alarms: Iterable[Alarm], listener: OnAlarm | None) -> None:
-    """Log alarms and pass them on; a listener that fails is logged, and stops nothing."""
+    """Log alarms and call the listener; a listener that fails is logged and stops nothing."""
     for alarm in alarms:
         LOGGER.log(alarm.level, "%s", alarm.sentence, extra={"alarm": alarm})
         if listener is not None:

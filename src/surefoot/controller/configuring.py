@@ -1,6 +1,6 @@
 """Make a player from plain data: the name of a class of the library, and its numbers.
 
-And say what it does after a contradiction where no program of Python looks after it.
+Choose what it does after a contradiction if no Python program supervises it.
 """
 
 import inspect
@@ -47,7 +47,7 @@ def player_from(
         start: the first action, for what follows from it.
 
     Raises:
-        InvalidValueError: for a name that is not known, or what a constructor refuses.
+        InvalidValueError: for an unknown name, or arguments that a constructor rejects.
 
     Example:
         >>> player = player_from({"class": "SafetyFilter"},
@@ -87,10 +87,10 @@ def player_from(
 
 
 def reaction_of(player: Any) -> Reaction:
-    """Return what a fleet or a service does after a contradiction, unless it is told otherwise.
+    """Return the default policy of a fleet or a service after a contradiction.
 
-    It is to retreat: nobody is there to catch an error, and what stands without the constant that
-    was contradicted is the way back. A rule that cannot start from another action holds.
+    It is to retreat: no caller catches an error, and the return path needs no contradicted
+    constant. A rule that cannot start from another action holds.
 
     Args:
         player: as for a controller.
@@ -101,7 +101,7 @@ def reaction_of(player: Any) -> Reaction:
 
 
 def _limit_pace(player: Any, ramp: Any, name: str) -> Certified:
-    """Return a pair with a ramp, and without what its theorem says of regret."""
+    """Return a pair with a ramp, without the regret bound of its theorem."""
     pair = unpack(player)[0]
     if not isinstance(pair, Certified):
         raise InvalidValueError(f"player.ramp must be left out for {name}, got {ramp!r}")
@@ -116,7 +116,7 @@ def rules_by_name() -> dict[str, type[Algorithm]]:
 
 
 def _complete(numbers: Constants, start: Any) -> Constants:
-    """Return constants with what follows from the start."""
+    """Return constants, completed by the start."""
     reach = 2 * numbers.R
     if start is not None:  # rounded up, for it bounds a distance from above
         reach = Ball(numbers.R).reach(checks.to_vector(start, "start")) * (1 + 2.0**-50)
@@ -124,7 +124,7 @@ def _complete(numbers: Constants, start: Any) -> Constants:
 
 
 def _call(make: Any, arguments: Mapping[str, Any], options: dict[str, Any]) -> Any:
-    """Call a constructor with what it takes of what is given, and with its options."""
+    """Call a constructor with the arguments that it takes, and with its options."""
     signature = inspect.signature(make)
     values = {n: v for n, v in arguments.items() if n in signature.parameters and v is not None}
     try:

@@ -1,4 +1,4 @@
-"""A rule or a filter in a live loop: ask for an action, play it, tell what was observed."""
+"""A rule or a filter in a live loop: ask for an action, play it, tell the observation."""
 
 import os
 import threading
@@ -27,7 +27,7 @@ class JournalWarning(UserWarning):
 
 
 class Live:
-    """Players in a live loop: what is told changes one thing, and is in the journal before.
+    """Players in a live loop: a report is in the journal before it changes the state.
 
     Attributes:
         on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
@@ -35,7 +35,7 @@ class Live:
 
     __slots__ = ("__weakref__", "_asked", "_is_hint_named", "_journal", "_lock", "_now", "on_alarm")
 
-    # The one thing that changes: what is played, where it is, and how far the file has come.
+    # All that changes: the run, its state, and the position in the journal.
     _now: tuple[Run, Any, Position | None]
     _journal: Journal | None
 
@@ -45,13 +45,13 @@ class Live:
         self._lock, self._journal = threading.RLock(), None
         self.on_alarm: OnAlarm | None = on_alarm
         self._asked = 0  # the last round that was asked for
-        self._is_hint_named = False  # whether somebody heard of a hint that was none
+        self._is_hint_named = False  # whether the first invalid hint was reported
         self._now = (run, state, None)
 
     def _create(
         self, path: str | os.PathLike[str] | None, rotate: int | str | None, durable_every: int
     ) -> None:
-        """Start a journal, where there is to be one."""
+        """Start a journal, if a path is given."""
         if isinstance(rotate, str):
             bytes_in(rotate)
         elif rotate is not None:
@@ -70,7 +70,7 @@ class Live:
         return t
 
     def _check_context(self, loop: LoopState) -> None:
-        """Raise while the context of a round, and with it its action, is not known."""
+        """Raise while the context of a round, and so its action, is unknown."""
         if loop.awaits_context:
             raise InvalidValueError(
                 f"round {loop.round} has no action before its context is known: "
@@ -78,7 +78,7 @@ class Live:
             )
 
     def _check_asked(self) -> None:
-        """Raise unless the current round was asked for, and not told yet."""
+        """Raise unless the current round was asked for and not yet told."""
         t = self._now[1].round
         if self._asked == t:
             return
@@ -90,14 +90,14 @@ class Live:
         )
 
     def _encode(self, run: Run, state: Any) -> PlainTable:
-        """Return a state as plain data, from which opening a journal goes on."""
+        """Return a state as plain data, from which an opened journal goes on."""
         raise NotImplementedError
 
     def _write(self, kind: str, what: Mapping[str, Any]) -> Position | None:
-        """Write what happens in a round, or between two.
+        """Write a record of a round, or of an event between two.
 
-        A round comes in a new file, or after a snapshot, where it is time for that; but not one
-        whose words need what the last step knew.
+        A new file or a snapshot may come before a round, unless the round needs details of the
+        last step.
         """
         (run, state, at), journal = self._now, self._journal
         if journal is None or at is None:
@@ -114,7 +114,7 @@ class Live:
         return journal.append(at, record, durable=kind != "round")
 
     def _say_opened(self, kind: str, sentence: str, *, loud: bool = True, **what: object) -> None:
-        """Say what was found at the end of a journal: in it, too."""
+        """Report what the end of a journal shows, also in the journal."""
         run, state, _ = self._now
         assert self._journal is not None
         self._now = (run, state, self._write(kind, what | {"sentence": sentence}))
@@ -153,27 +153,27 @@ class Controller(Live):
     Every input is checked: a call that raises has changed nothing, and the next correct call
     works. One run, NumPy, float64.
 
-    Calls from several threads are taken one after the other; of two that tell the same round one is
-    refused. ``ask``, ``explain`` and the properties never wait for the disk.
+    Calls from several threads are taken one after the other; of two calls of ``tell`` for one
+    round, one is rejected. ``ask``, ``explain`` and the properties never wait for the disk.
 
     Args:
         player: an algorithm, one with its guarantee (``Tuned``), or a filter such as
-            ``SafetyFilter`` and ``RegionFilter``, which is told proposals.
+            ``SafetyFilter`` and ``RegionFilter``, which takes proposals.
         start: the first action.
         journal: path of a new file; every action, feedback and certificate is written to it before
             :meth:`ask` returns the next action, and :meth:`open` continues from it.
         on_contradiction: what to do when a round contradicts the guarantee or the constants of the
-            algorithm. "raise" rejects the round if feasibility rests on it, and warns if only the
+            algorithm. "raise" rejects the round if feasibility assumes it, and warns if only the
             regret bound does; "warn" accepts the round and warns; "record" accepts it. "hold" and
             "retreat" accept it, and stay or go back to the first action until :meth:`resume`.
             In every case :meth:`explain` reports the contradiction of an accepted round.
         on_missing: what to do in a round without a measurement: "hold", "retreat" or "raise".
         rotate: the number of rounds in a file of the journal, or its size ("64 MB"); after so many
             the run goes on in FILE.2, FILE.3 and so on.
-        durable_every: how many rounds may be lost when the power ends; with 1 each round is on the
-            disk when :meth:`tell` returns. The end of the process alone loses none.
+        durable_every: how many rounds a power failure may lose; with 1 each round is on the disk
+            when :meth:`tell` returns. The end of the process loses none.
         on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
-            The standard library's logger ``surefoot`` has them, too.
+            The logger ``surefoot`` of the standard library gets them, too.
         context: that of the first round, for knowledge of contexts; :meth:`announce` takes it, too.
 
     Example:
@@ -231,23 +231,23 @@ class Controller(Live):
         on_alarm: OnAlarm | None = None,
         **given: object,
     ) -> Self:
-        """Continue from a journal, bit for bit as if nothing had happened.
+        """Continue from a journal, exactly as if nothing had happened.
 
-        The current action may have been played already: the outcome of an action is known only
-        after :meth:`tell`. A round whose record was being written when the process or the power
-        ended was never acknowledged: it is taken off, with a warning and an alarm.
+        The current action may have been played already: its outcome is known only after
+        :meth:`tell`. A round whose record was being written when the process or the power ended
+        was never acknowledged: it is removed, with a warning and an alarm.
 
         Args:
-            path: of the journal; of its first file, where it has several.
-            player: what it must be that of: the player that it began with, or the one that was
-                resumed with since; None for any.
+            path: of the journal; of its first file, if it has several.
+            player: the player that the journal must have: that of its beginning, or the one that
+                it resumed with since; None for any.
             on_contradiction: another policy than before.
             on_missing: likewise.
-            at_least: so many rounds were told, as far as you know from elsewhere. A file that ends
-                between two records is a whole journal: nothing in it says that it is an old copy.
+            at_least: the minimum number of rounds that the journal must contain. A file that ends
+                between two records is a whole journal: nothing in it shows that it is an old copy.
             on_alarm: as for a new controller.
             given: what could not be stored, by the name of the algorithm's field (functions,
-                sets of your own), or ``algorithm`` itself where its class is not the library's.
+                your sets), or ``algorithm`` itself if its class is not the library's.
 
         Raises:
             StoreError: if the file is not a journal, damaged, newer than this version or in use.
@@ -257,7 +257,7 @@ class Controller(Live):
         with Journal.opening(path) as (journal, reader):
             shadow, self = restore(reader, given, at_least), cls.__new__(cls)
             if mine is not None and (other := player_difference(shadow.run, mine)):
-                # It may be the player that it began with.
+                # It may be the player of its beginning.
                 first = records.run_from(reader, reader.header, given, reader.size)
                 if player_difference(first, mine):
                     raise InvalidValueError(
@@ -296,14 +296,14 @@ class Controller(Live):
         Args:
             path: of the journal.
             player: as for a new controller, and for :meth:`open`.
-            start: the first action; not used where there is a journal.
+            start: the first action; not used if there is a journal.
             given: what could not be stored, as for :meth:`open`.
             on_contradiction: as for a new controller; None leaves that of the journal as it is.
             on_missing: likewise.
-            rotate: as for a new controller; not used where there is a journal.
+            rotate: as for a new controller; not used if there is a journal.
             durable_every: likewise.
             on_alarm: as for a new controller.
-            context: that of the first round; not used where there is a journal.
+            context: that of the first round; not used if there is a journal.
 
         Example:
             >>> import tempfile
@@ -357,7 +357,7 @@ class Controller(Live):
 
     @property
     def promises(self) -> Promises:
-        """What is promised, in three parts; also of a rule that no theorem tunes."""
+        """What is promised, in three parts, also without a theorem."""
         return self._now[0].promises
 
     @property
@@ -380,16 +380,16 @@ class Controller(Live):
     def ask(self) -> FloatArray:
         """Return the action to play in this round, as a read-only copy; the same until ``tell``.
 
-        Warns where this round was told and refused, by a contradiction or because drift leaves no
-        action certified: it is not proved then.
+        Warns if this round was rejected, for a contradiction or because drift leaves no certified
+        action: its action is not proved then.
         """
         run, loop, _ = self._now
         if run.in_contexts:
             self._check_context(loop)
         if loop.refused:
             warn_caller(
-                f"{loop.refused[0].sentence}; that round was refused, and its action, which is "
-                "not proved any more, is still the one at hand: retreat, or resume with a player",
+                f"{loop.refused[0].sentence}; that round was rejected, and its action, which is "
+                "no longer proved, is still the one at hand: retreat, or resume with a player",
                 PremiseWarning,
             )
         x: FloatArray = loop.x.copy()
@@ -416,36 +416,36 @@ class Controller(Live):
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
-        An algorithm with m separate constraints takes m values and m rows of subgradients; an
-        algorithm that does not use the constraint needs neither.
+        An algorithm that handles m constraints separately expects values of shape (m,) and
+        subgradients of shape (m, d). One that does not use the constraint needs neither.
 
         Args:
             cost_gradient: a (sub)gradient of the round's cost.
             constraint_value: g; at most 0 is feasible.
             constraint_subgradient: one subgradient of g. Knowledge that certifies by values
                 (``slopes`` other than "certify") needs none; the regret bound in advance may.
-            cost_value: the cost: for rules that are told costs by value, or for the journal.
-            proposal: the next action that somebody wants; for filters, instead of the cost.
-            action: the action that was really played, where it is not the one asked for. All else
-                that is told was observed there, and the next certificate starts from there.
-            missing: whether nothing was measured; then nothing else is told.
+            cost_value: the cost: for rules that take costs by value, or for the journal.
+            proposal: the proposed next action; for filters, instead of the cost.
+            action: the action that was really played, if it is not the one asked for. Everything
+                else was observed there, and the next certificate starts from there.
+            missing: whether nothing was measured; then nothing else is reported.
             value_error: a bound on the error of this round's ``constraint_value``, for rules that
                 allow for one.
             slope_error: likewise of this round's ``constraint_subgradient``.
-            within: a set that was announced for the next round, which holds the next action; for
-                rules that take one.
-            hint: a forecast of the next cost's gradient, for rules that count on one, such as
-                ``OptimisticDualAveraging``; the others ignore it. One that is not finite or not of
+            within: a set announced for the next round, which holds the next action; for rules that
+                take one.
+            hint: a forecast of the next cost's gradient, for rules that use one, such as
+                ``OptimisticDualAveraging``; others ignore it. A hint that is not finite or not of
                 the action's shape is ignored, with a warning and an alarm at the first.
-            context: that of the next round, for knowledge of contexts; where it is learnt later,
-                :meth:`announce` takes it.
-            drift: how far g may rise until the next round, for knowledge that is told so
+            context: that of the next round, for knowledge of contexts; :meth:`announce` takes one
+                that is known later.
+            drift: how far g may rise until the next round, for knowledge that takes it
                 (``AnnouncedDrift``), instead of a context.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
             PremiseError: for a contradiction of the guarantee, if the policy is "raise".
-            EmptyRegionError: where no next action is certified. The round can be told again; under
+            EmptyRegionError: if no next action is certified. The round can be told again; under
                 drift the action is not proved for another one.
             StoreError: if the journal cannot be written; nothing has changed then.
         """
@@ -465,7 +465,7 @@ class Controller(Live):
             hint,
             place,
         )
-        with self._lock:  # of two threads that tell one round, one is refused
+        with self._lock:  # of two threads that tell one round, one is rejected
             run, loop, at = self._now
             self._check_asked()
             round_input = read_feedback(run, loop.state, feedback, missing=missing, drift=drift)
@@ -489,10 +489,9 @@ class Controller(Live):
             raise decision.error
 
     def announce(self, *, context: object = None, drift: float | None = None) -> None:
-        """Tell the context of the current round, before it is played: ask (again) for its action.
+        """Announce the context of the current round before it is played: ask for its action again.
 
-        Until the round is told, it may be announced anew: then nothing is left of what was told of
-        it before.
+        Until the round is told, another context may be announced, which replaces the first.
 
         Args:
             context: as for :meth:`tell`.
@@ -500,13 +499,13 @@ class Controller(Live):
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
-            EmptyRegionError: where no action is certified in the context.
+            EmptyRegionError: if no action is certified in the context.
         """
         with self._lock:
             run, loop, _ = self._now
             place = read_context(run, loop.state, context, drift, current=True)
             if place is None:
-                raise InvalidValueError("announce must be told a context, got None")
+                raise InvalidValueError("context must be given to announce, got None")
             self._order("announce", context=encode(place))
 
     def _encode(self, run: Run, state: LoopState) -> PlainTable:
@@ -522,8 +521,8 @@ class Controller(Live):
     def hold(self, reason: str) -> None:
         """Keep the current action until :meth:`resume`; rounds are still told and journalled.
 
-        For a fixed g that is proved to be safe for ever. Where g may drift, the controller holds
-        while the bound allows it, and then takes the least way back.
+        For a fixed g that is proved safe for good. If g may drift, the controller holds while the
+        bound allows it, and then takes the shortest return path.
 
         Args:
             reason: in words, for :meth:`explain` and the journal.
@@ -534,12 +533,12 @@ class Controller(Live):
     def retreat(self, reason: str, speed: float | None = None) -> None:
         """Go back towards the first action, and stay there until :meth:`resume`: ask again.
 
-        For a convex and fixed g every point of the way is feasible. Where g is not convex it need
-        not be; where g may drift, :meth:`explain` says how long it is.
+        For a convex and fixed g every point of the return path is feasible. If g is not convex it
+        need not be; if g may drift, :meth:`explain` says how long it is.
 
         Args:
             reason: in words, for :meth:`explain` and the journal.
-            speed: the distance per round, the current one included; all of it at once unless given.
+            speed: the distance per round, from the current one on; all of it at once unless given.
         """
         if speed is not None:
             checks.positive(speed=speed)
@@ -567,10 +566,9 @@ class Controller(Live):
     ) -> None:
         """Go on after a hold, a retreat or a contradiction, in the same journal.
 
-        Without a player the rule goes on from where it is, with its constants. With one, which
-        may have other constants, that one starts from the first action of the run (or another
-        start), whose slack it measures anew: ask again. Contradictions of the player before are
-        history.
+        Without a player the rule goes on from where it is, with its constants. A new player, which
+        may have other constants, starts from the first action of the run, or from another start,
+        and measures its slack again: ask again. Contradictions of the old player no longer count.
 
         Args:
             player: as for a new controller; None for the same.
@@ -581,7 +579,7 @@ class Controller(Live):
         """
         check_text(reason, "reason")
         if player is None and start is not None:
-            raise InvalidValueError(f"start must come with a player, got start={start!r} alone")
+            raise InvalidValueError(f"start must come with a player, got only start={start!r}")
         with self._lock:
             before, loop, _ = self._now
             run = before.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
@@ -595,12 +593,12 @@ class Controller(Live):
             self._order("resume", run, **what)
 
     def _order(self, kind: str, then: Run | None = None, /, **what: object) -> None:
-        """Write an order and have what follows from it.
+        """Write an order and apply it.
 
         Args:
             kind: which.
-            then: what is played from then on, where that is another.
-            what: the line of the journal has of it.
+            then: what is played from then on, if it changes.
+            what: the fields of its line in the journal.
         """
         with self._lock:
             run, loop, at = self._now
@@ -627,7 +625,7 @@ class Controller(Live):
 def player_difference(stored: Run, other: tuple[Any, Guarantee | None]) -> str:
     """Return in words how two players, each with its guarantee, differ; empty if they do not.
 
-    All that they are made of is compared: the text of a long array is its shape.
+    All of their parts are compared, not their texts: the text of a long array is its shape.
     """
     first = (stored.algorithm, stored.guarantee)
     pairs = [[encode(part, leave_out=True) for part in parts] for parts in (first, other)]

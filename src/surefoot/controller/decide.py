@@ -1,30 +1,30 @@
-"""Decide what is played next: pure, from the state of a loop and what its round was told.
+"""Pure decision: loop state and round input in, next action out.
 
-A round is one of four events, each with a method of its own of :class:`Round`:
+A round is one of four events; :class:`Round` has a method for each:
 
 =============  ===================================  ============================================
 event          g fixed                              g rises by at most v per round
 =============  ===================================  ============================================
 "stepped"      a step of the rule; where it         the same; after a contradiction only a start
                contradicts something, as the        with a ``start_bound`` is proved
-               policy says: refuse it, go on,
+               policy says: reject it, go on,
                hold or retreat
-"missing"      hold: proved for ever; or retreat    hold while the bound allows that, then the
-                                                    least way back
+"missing"      hold: proved for good; or retreat    hold while the bound allows that, then the
+                                                    shortest return path
 "halted"       hold or retreat, as was ordered      the same
-"violation"    from an action of one's own that     the same, with the slack as it is now
+"violation"    from the user's own action that      the same, with the slack as it is now
                was measured with g > 0: back, for
                as many rounds as a ramp takes
 =============  ===================================  ============================================
 
-Holding and the way back are proved in :mod:`surefoot.controller.way_back`.
+:mod:`surefoot.controller.return_path` proves holding and the return path.
 
-**After a contradiction** of what feasibility rests on, no region is asked: it would be made of the
-constant that was just refuted. What stands is what needs none. For a fixed g it is the action, if
-it was measured feasible in this round, given the error of the meter; else the way back, given
-convexity. Where g drifts or has contexts, what was read says nothing of the next round without a
-constant: only a start with a ``start_bound`` stands, which the knowledge is asked for
-(:meth:`~surefoot.knowledge.Knowledge.standing`), and without one nothing is proved.
+**After a contradiction** of a premise of feasibility, no region is asked: it would use the constant
+that was just refuted. What needs no constant still holds. For a fixed g that is the action, if it
+was measured feasible in this round, up to the error of the meter. Otherwise it is the return path,
+by convexity. If g drifts or has contexts, a reading without a constant says nothing of the next
+round. Then only a start with a ``start_bound`` is certain
+(:meth:`~surefoot.knowledge.Knowledge.standing`); without one nothing is proved.
 """
 
 import logging
@@ -53,25 +53,25 @@ from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 
 __all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
-# Of the anchor's slack, what a way back from outside restores.
+# The share of the anchor's slack that a return from a violation restores.
 _HALF = 0.5
 # A value above its bound by less than this share of the anchor's slack looks like noise.
 _LITTLE = 0.1
-# A halted loop that stays outside says so again after so many rounds.
+# A halted loop that still violates raises its alarm again after this many rounds.
 _REPEAT = 10
 
 
 class Decision(NamedTuple):
-    """What follows a round, an order, or a round that is refused.
+    """The decision after a round or an order.
 
     Attributes:
         loop: the next state.
         how: its action came about.
         why: what the journal keeps of the reason.
         breaches: the contradictions that are new.
-        warning: what the caller is warned of; empty for nothing.
-        alarms: what somebody should hear.
-        error: why the round is refused; then the loop is in the same round.
+        warning: the warning for the caller; empty for none.
+        alarms: the alarms to raise.
+        error: why the round is rejected; then the loop stays in the same round.
     """
 
     loop: LoopState
@@ -84,16 +84,17 @@ class Decision(NamedTuple):
 
 
 def decide(run: Run, loop: LoopState, round_input: RoundInput) -> Decision:
-    """Return what follows a round.
+    """Return the decision after a round.
 
     Args:
         run: what is played.
         loop: the state in which the round was played.
-        round_input: what it was told.
+        round_input: what the round reported.
 
     Raises:
         InvalidValueError: for feedback that the rule does not take.
-        EmptyRegionError: where no next action is certified; a drifting g is refused instead.
+        EmptyRegionError: if no next action is certified; a round of a drifting g is rejected
+            instead.
         PremiseError: without a measurement, if the policy is "raise".
     """
     current = Round(run, loop, round_input)
@@ -107,12 +108,12 @@ def decide(run: Run, loop: LoopState, round_input: RoundInput) -> Decision:
 
 
 def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
-    """Take a step of the rule: the one place where that is done."""
+    """Take a step of the rule; no other function does."""
     step = None if run.rule is None else run.rule.step(state, feedback)
     if step is not None:
         return step
     refuse_unfinite(feedback)
-    # Numbers may be of any size; what overflows is refused, so NumPy need not warn.
+    # Numbers may be of any size; an overflow is rejected, so NumPy need not warn.
     with np.errstate(over="ignore", invalid="ignore"):
         after, info = run.algorithm.step(state, feedback)
     checks.refuse_unfinite(after.x, "the next action")
@@ -120,12 +121,12 @@ def take_step(run: Run, state: State, feedback: Feedback) -> tuple[State, Info]:
 
 
 class Round:
-    """A round that is decided.
+    """One round and the decision after it.
 
     Args:
         run: what is played.
         loop: the state in which the round was played.
-        round_input: what it reported.
+        round_input: what the round reported.
     """
 
     __slots__ = ("drift", "input", "loop", "run", "t")
@@ -143,7 +144,7 @@ class Round:
 
     @property
     def is_on_way(self) -> bool:
-        """Whether a certified rule is on a way back at an action that nothing proves."""
+        """Whether a certified rule is on a return path, at an action without a proof."""
         proof = self.loop.proof
         is_unproved = isinstance(proof, ReturnPath) and not proof.bound <= 0
         return is_unproved and self.run.knowledge is not None
@@ -178,7 +179,7 @@ class Round:
 
     @property
     def own_bound(self) -> float:
-        """The bound at an action of one's own; at most 0 where it counts for a sum only."""
+        """The bound at the user's own action; at most 0 if only the sum of g counts."""
         return self._judge(self.bound_by_reading(0.0))
 
     def _judge(self, bound: float) -> float:
@@ -188,7 +189,7 @@ class Round:
 
     @property
     def anchor(self) -> Anchor | None:
-        """The anchor with the round added: the first that was measured, or, under drift, better."""
+        """The anchor after the round: the first that was measured, or a better one under drift."""
         anchor = self.loop.anchor
         if self.input.is_missing or (anchor is not None and self._leaves_as_is(anchor)):
             return anchor
@@ -218,10 +219,10 @@ class Round:
     # --- a step of the rule ----------------------------------------------------------------------
 
     def step(self) -> Decision:
-        """Return what follows a step of the rule, and what it contradicts."""
+        """Return the decision after a step of the rule, with what it contradicts."""
         run, loop, feedback = self.run, self.loop, self.input.feedback
         if loop.proof is not None and feedback.action is None and self.is_on_way:
-            # No step certified the action: the rule is told of it as of somebody's own.
+            # No step certified the action: the rule takes it as the user's own.
             feedback = feedback._replace(action=loop.x)
         try:
             state, info = take_step(run, loop.state, feedback)
@@ -231,7 +232,7 @@ class Round:
         except EmptyRegionError as error:
             if not self.drift and not run.in_contexts:
                 raise
-            # Drift, or the next context, may have taken the action outside by the next round.
+            # Drift, or the next context, may make the action infeasible in the next round.
             what = "drift" if self.drift else "context"
             return self._refuse((Breach(self.t, what, str(error), "feasibility"),), error)
         breaches = self._find_breaches(info)
@@ -240,7 +241,7 @@ class Round:
         return self._end_step(state, info, breaches, {})
 
     def _find_breaches(self, info: Info) -> list[Breach]:
-        """Return what the round breaks: premises, what its step knew, and the action asked for."""
+        """Return the breaches of the round: of premises, of constants and by another action."""
         guarantee = self.run.guarantee
         breaches = [] if guarantee is None else self._broken_premises(guarantee)
         if sentences := info.contradictions:  # which stand for the premises on the constraint
@@ -277,7 +278,7 @@ class Round:
         return s is None and run.needs.constraint_subgradients > 0 and bool(run.promises.in_advance)
 
     def _broken_premises(self, guarantee: Guarantee) -> list[Breach]:
-        """Return the premises of the guarantee that the round breaks, and none did before."""
+        """Return the premises of the guarantee that the round is the first to break."""
         round_input, t, breaches = self.input, self.t, []
         sizes = (round_input.gradient, round_input.worst, round_input.slope_norm)
         for premise in self.run.premises:
@@ -305,7 +306,7 @@ class Round:
         return [Breach(t, "the bound on g", sentence, "both")]
 
     def _react(self, state: State, info: Info, breaches: list[Breach]) -> Decision:
-        """Return what the policy says after a contradiction that feasibility rests on."""
+        """Return the decision of the policy after a contradiction of a premise of feasibility."""
         run, reading = self.run, self.reading
         anchor = self.anchor  # of the first round it is its own
         serious = tuple(b for b in breaches if b.affects != "regret")
@@ -317,12 +318,12 @@ class Round:
         causes = self._find_causes(bound, slack, info, serious[0])
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
-            words = f"{sentence}; the likely causes, the likeliest first: {words}"
+            words = f"{sentence}; likely causes, most likely first: {words}"
             return self._refuse(serious, PremiseError(words, causes))
         why: PlainTable = {"causes": list(causes)}
         if policy not in ("hold", "retreat") or self.input.worst is None:
             return self._end_step(state, info, breaches, why)
-        # Of an action that was not measured nothing is known then, and it is not held.
+        # An action that was not measured has no bound then, and is not held.
         bound = self.bound_by_reading(math.inf)
         how: How = "held" if policy == "hold" and bound < math.inf else "retreated"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
@@ -332,17 +333,17 @@ class Round:
     def _find_causes(
         self, bound: float, slack: float, info: Info, breach: Breach
     ) -> tuple[str, ...]:
-        """Return what probably lies behind a contradiction, the likeliest first, with its number.
+        """Return the likely causes of a contradiction, most likely first, with their numbers.
 
         Args:
-            bound: on g where it was measured, infinite where there was none.
+            bound: on g where it was measured; infinite without one.
             slack: of the anchor, with which a difference is compared.
-            info: what the step knew.
+            info: details of the step.
             breach: the contradiction.
         """
         if breach.sentence.endswith(BALL_TOO_SMALL):
             ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
-            return (ball, "a sensor error (value_error) of more than the slack told")
+            return (ball, "a sensor error (value_error) of more than the slack reported")
         anchor, worst = self.loop.anchor, self.input.worst
         worst = -math.inf if worst is None else worst
         over = max(worst - bound, 0.0) if bound < math.inf else 0.0
@@ -371,7 +372,7 @@ class Round:
         return (constant, slope, drift, *shape)
 
     def _suspect_start(self, breach: Breach, worst: float) -> tuple[str, float]:
-        """Return which number given for the start is wrong, and by how much; empty for none.
+        """Return which constant of the start is wrong, and by how much; empty for none.
 
         Args:
             breach: the contradiction.
@@ -391,11 +392,11 @@ class Round:
         return words, worst - float(anchor.value)
 
     def _suspect_constant(self, info: Info) -> tuple[bool, str]:
-        """Return whether a slope was steeper than G_g, and which constant is probably too small."""
+        """Return whether a slope is longer than G_g, and which constant is probably too small."""
         knowledge, steep = self.run.knowledge, self.input.slope_norm or 0.0
         constants = {} if knowledge is None else knowledge.constants
         if steep > constants.get("G_g", math.inf):
-            return True, f"G_g = {constants['G_g']:.6g} is too small: {steep:.6g} was seen"
+            return True, f"G_g = {constants['G_g']:.6g} is too small: {steep:.6g} was reported"
         curvature = 0.0 if info.region is None else info.region.curvature_seen
         if curvature > constants.get("beta", math.inf):
             return False, f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
@@ -411,13 +412,13 @@ class Round:
         return False, f"{which} is too small, or the start is not what it was"
 
     def _given_G_c(self) -> float | None:
-        """Return how fast g changes at most with the context, where that was given."""
+        """Return the G_c that was given; None without one."""
         context = getattr(self.run.knowledge, "context", None)
         G_c: float | None = None if context is None else context.facts["G_c"]
         return G_c
 
     def _G_c_that_fits(self, G_c: float) -> float:
-        """Return the least G_c that explains two readings of one action; 0 where there are none."""
+        """Return the least G_c that explains two readings of one action; 0 without two."""
         info, worst = self.loop.info, self.input.worst
         region = None if info is None else info.region
         if region is None or region.read_place is None or worst is None:
@@ -431,7 +432,7 @@ class Round:
         return float(G_c * change / allowed)
 
     def _refuse(self, breaches: tuple[Breach, ...], error: Exception) -> Decision:
-        """Return the same round, refused: what was known of its action does not stand."""
+        """Reject the round: its action is no longer proved."""
         words = (
             f"{breaches[0].sentence}; that round was rejected, and its action is no longer proved: "
             "retreat, or resume with a player"
@@ -442,14 +443,14 @@ class Round:
     # --- without a step of the rule --------------------------------------------------------------
 
     def stay(self) -> Decision:
-        """Return what follows a round that nobody measured, or of a loop that is halted."""
+        """Return the decision after a round without a measurement, or of a halted loop."""
         run, loop, is_missing = self.run, self.loop, self.input.is_missing
         if is_missing and run.on_missing == "raise" and loop.halt is None:
             raise PremiseError(f"round {self.t}: nothing was measured, and on_missing is 'raise'")
-        # Of an action of one's own nothing is known but what was read there.
+        # The user's own action has no bound but its reading.
         before = loop.bound(run) if self.input.feedback.action is None else math.inf
         bound, policy = self.bound_by_reading(before), run.on_missing
-        # An action that rests on a guess may be outside, and is not held unseen.
+        # An action that assumes an estimate may violate, and is not held without a reading.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
@@ -458,14 +459,14 @@ class Round:
         return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, uncovered)
 
     def return_from_violation(self) -> Decision:
-        """Return the way back from an action of one's own that is not feasible."""
+        """Return the decision after the user's own action violated: the return path."""
         upper = self.own_bound
         if self.loop.anchor is None:
             raise InvalidValueError(
-                "the first action must be strictly feasible, or there is no way back, "
+                "the first action must be strictly feasible, or there is no return path, "
                 f"got g = {upper:g}"
             )
-        breaches, reason = [], f"g may be {upper:.3g} on the way back, which goes on"
+        breaches, reason = [], f"g may be {upper:.3g} on the return path, which goes on"
         if self.input.feedback.action is not None:
             breaches = [self._deviation(upper)]
             reason = breaches[0].sentence.partition(": ")[2]
@@ -481,14 +482,14 @@ class Round:
         halt: Halt | None,
         uncovered: str | None = None,
     ) -> Decision:
-        """Return what follows a round after which the rule takes no step.
+        """Return the decision after a round in which the rule takes no step.
 
-        Where g is another one in the next round, to hold is to stay as near as its context allows,
-        and the way back leads to the start. After a contradiction the context's region is not
-        asked: the start is what is left.
+        In contexts g differs between rounds: to hold is to stay as near as the next context
+        allows, and the return path leads to the start. After a contradiction no region is asked,
+        and the fallback is the start.
 
         Args:
-            order: to hold or to go back, and why.
+            order: to hold or to return, and why.
             bound: on g at the action that was played.
             breaches: what the round contradicts.
             why: what the journal keeps of the reason.
@@ -501,14 +502,14 @@ class Round:
         keep = 0.0 if self.input.is_missing else _HALF
         refuted = loop.is_refuted or any(b.affects != "regret" for b in breaches)
         spot = _fallback_query(run, self.t, here.x, level, anchor, order)._replace(refuted=refuted)
-        if not run.may_play(here.x):  # an action of one's own that is not held, nor proved
+        if not run.may_play(here.x):  # the user's own action is neither held nor proved
             order = order._replace(how="retreated", speed=None)
             spot = spot._replace(bound=math.inf)
         goal, way = spot.follow(order, keep)
         state: Any = rest(run.algorithm, here, goal)
         knowledge = run.knowledge
         if knowledge is not None and knowledge.kind == "cumulative":  # no region counted the round
-            before: Any = loop.state  # a first action of somebody's own may have begun anew
+            before: Any = loop.state  # the user's own first action may have started anew
             value = None if self.measurement is None else float(self.measurement.value)
             memory = knowledge.count(state.memory, before.memory, bound, value)
             state = state._replace(memory=memory)
@@ -530,9 +531,9 @@ class Round:
         return self._finish(after, way.how, breaches, why)
 
     def _shifted_anchor(self) -> list[Breach]:
-        """Return a breach if the slack of the anchor, measured anew, is not what it was.
+        """Return a breach if the slack of the anchor, measured again, has shrunk.
 
-        It may be smaller by the drift since then, and by the errors of both values.
+        Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
         if anchor is None or reading.constraint_value is None:
@@ -540,7 +541,7 @@ class Round:
         if not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
-            return []  # g is another one in each context
+            return []  # g differs between contexts
         slack = 0.0 - float(np.max(reading.constraint_value))
         error = errors.value if reading.value_error is None else reading.value_error
         least = -anchor.level(t - reading.age, errors.drift) - error - errors.evaluation
@@ -555,10 +556,10 @@ class Round:
         return [Breach(t, "anchor", sentence, "both", slack, least)]
 
     def _deviation(self, upper: float) -> Breach:
-        """Return what is to be said of an action that was not the one asked for.
+        """Return the breach of an action that was not the one asked for.
 
         Args:
-            upper: g there at most, as it was read; 0 where it was not.
+            upper: a bound on g there, by its reading; 0 without one.
         """
         t, loop, action = self.t, self.loop, self.input.feedback.action
         away = float(np.linalg.norm(action - loop.x))
@@ -567,7 +568,7 @@ class Round:
         if upper <= 0 and region is not None and region.contains(action):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
         if upper > 0:
-            words += f", where g may be {upper:.3g}: the way back begins"
+            words += f", where g may be {upper:.3g}: the return path begins"
         else:
             words += ", which was not certified"
         return Breach(t, "action", words, "regret", away, 0.0)
@@ -585,7 +586,7 @@ class Round:
         if self._is_remeasurement_due(after):
             why["remeasure"] = remeasurement = after.round + 1
             after = after._replace(remeasurement=remeasurement)
-        # An action that was certified too is written down, and no more.
+        # Certified deviations are logged without a warning.
         loud = any(b.limit is not None or b.constant != "action" for b in new)
         loud = loud and self.run.on_contradiction != "record"
         warning = "; ".join(b.sentence for b in new) if loud else ""
@@ -616,9 +617,9 @@ class Round:
             yield Alarm.of(t, "remeasure", f"round {after.remeasurement}: {words}")
 
     def _halted_violation(self, after: LoopState) -> str:
-        """Return the alarm of a halted loop that is measured outside; empty for none.
+        """Return the alarm of a halted loop that violates; empty for none.
 
-        It is raised in the first such round, and in every tenth while that lasts.
+        It is raised in the first violation, and in every tenth round while that lasts.
         """
         halt, worst, before = after.halt, self.input.worst, self.loop.value
         if halt is None or worst is None or not self._judge(worst) > 0:
@@ -645,7 +646,7 @@ def _alarm_of(breach: Breach) -> Alarm:
 def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
     """Return the state with the context of its round, and the action that is certified in it.
 
-    A loop that is halted after a contradiction goes to the start, and asks no region.
+    A loop that is halted after a contradiction goes to the start and asks no region.
     """
     if loop.halt is not None and loop.is_refuted:
         return at_start(run, loop, context)
@@ -654,10 +655,10 @@ def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
 
 
 def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
-    """Return the state at the start, whatever the context; proved if its bound is known for ever.
+    """Return the state at the start, in any context; proved if its bound holds in every round.
 
-    That is so unless the start was measured above that bound. Without one the start is what is
-    least wrong.
+    A start that was measured above its bound is not proved. Without a bound, fall back to the
+    start.
     """
     anchor, proof = loop.anchor, None
     start = loop.x if anchor is None else anchor.x
@@ -673,10 +674,10 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
 def _fallback_query(
     run: Run, t: int, x: Array, bound: float, anchor: Anchor | None, halt: Halt
 ) -> FallbackQuery:
-    """Return where an action is looked for without the rule.
+    """Return the query for a fallback action.
 
-    Where contexts are told, nothing is known of the next g before it is: what is wanted is the
-    point of the way that the speed allows, and the region of the context decides.
+    In contexts the next g is unbounded until its context is announced. The goal is the point of
+    the path that the speed allows, and the region of the context decides.
     """
     drift = run.errors.drift
     bound, drift = (math.inf, 0.0) if run.in_contexts else (bound, drift)
@@ -685,7 +686,7 @@ def _fallback_query(
 
 
 def announce(run: Run, loop: LoopState, context: Context) -> Decision:
-    """Return what follows when the context of the current round is told, or told anew."""
+    """Return the decision after the context of the current round is announced, or again."""
     try:
         return Decision(_in_context(run, loop, context))
     except (CertificateError, EmptyRegionError) as error:
@@ -700,13 +701,13 @@ def announce(run: Run, loop: LoopState, context: Context) -> Decision:
 def apply_order(
     run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None = None
 ) -> Decision:
-    """Return what follows an order, or the context of the current round.
+    """Return the decision after an order, or after the context of the current round.
 
     Args:
         run: what is played.
         loop: the state.
         order: its kind, and what a line of the journal has of it.
-        then: what is played from then on, where that is another.
+        then: what is played from then on, if it changes.
     """
     kind, t = order["kind"], loop.round
     if kind == "announce":
@@ -731,18 +732,18 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
         where = "on a Grid" if run.convex else "where g is not convex"
         rule = f"None {where}: nothing between here and the anchor may be played"
         raise checks.invalid("speed", rule, halt.speed)
-    # Nothing is known where a round was refused.
+    # A rejected round leaves no bound.
     spot = _fallback_query(run, loop.round - 1, loop.x, loop.bound(run), loop.anchor, halt)
     spot = spot._replace(refuted=loop.is_refuted)
     is_unknown = not spot.bound < math.inf and not spot.drift
-    # An order to hold is obeyed, proved or not.
+    # An order to hold is applied, proved or not.
     x, way = spot.stay() if halt.how == "held" and is_unknown else spot.follow(halt)
     if not run.in_contexts:
         after = loop._replace(info=None, proof=way, cut=False)
         if (x == loop.x).all():
             return after
         return after._replace(state=move_to(run.algorithm, loop.state, x), refused=())
-    # Another action is wanted from now on.
+    # The goal changes from now on.
     state: Any = run.algorithm.want(loop.state, x)
     after, context = loop._replace(state=state, halt=halt), state.memory.context
     if context is None or (halt.how == "held" and not loop.is_refuted):
@@ -757,11 +758,11 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
     """Return the state of a loop that goes on, or of a new player at its start."""
     if not order.get("fresh"):
         return loop._replace(halt=None)
-    # It may start there because that is the anchor, or because the user says so.
+    # It may start there because it is the anchor, or because the user says so.
     t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     since = 0
     if anchor is not None and anchor.ages and run.in_contexts:
-        anchor = None  # g is another one in each context
+        anchor = None  # g differs between contexts
     if anchor is not None and (then.start == anchor.x).all():
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound

@@ -26,26 +26,25 @@ class Explanation:
         round: the current round; the last completed one is the round before.
         certificate: the inequality that shows the action to be feasible, from algorithms whose
             steps are certified.
-        slack: -g at the last action; of the largest of separate constraints.
+        slack: -g at the last action; of separate constraints, of the largest.
         feasibility_step: whether the half-space of the constraint moved the action.
         bound: an upper bound on g at the current action, by the certificate or else by the
-            guarantee; None where neither says so, or the data contradict what they rest on.
+            guarantee; None without both, or if the data contradict their premises.
         guarantee: the theorem, or what the knowledge of a rule without one certifies.
         promises: what is promised, in three parts.
-        ahead: the bound on the regret in advance, in words; empty where there is none.
-        in_force: which of two rules plays, and why, in words; empty where there is one.
-        regret_bound: no regret of the rounds told is larger: from what was observed where steps
-            are certified, else the guarantee's; None where there is none or it no longer applies.
-        broken: the premises that the data contradict, each with its first round; also by a round
-            that was refused for it, until another is told in its place.
+        ahead: the bound on the regret in advance, in words; empty without one.
+        in_force: which of two rules plays, and why, in words; empty for one rule.
+        regret_bound: an upper bound on the regret so far: from observed sums if steps are
+            certified, else by the guarantee; None without one, or if it no longer applies.
+        broken: the premises that the data contradict, each with its first round. A rejected round
+            counts until it is reported again.
         errors: what the certificate allows for.
         halted: why nothing moves until the controller is resumed.
-        uncovered: why the regret bound ended with a round that contradicts nothing, in words.
-        visit: the round in which the anchor will be visited, announced one round before.
-        estimate: what is known by now of a constant that nobody told, and how many rounds may still
-            be outside.
+        uncovered: why the regret bound in advance ended without a contradiction, in words.
+        remeasurement: the round in which the anchor is measured again, announced one before.
+        estimate: of a constant that was not given, and how many violations may still follow.
 
-    What an algorithm does not have is None.
+    A field that an algorithm does not have is None.
     """
 
     round: int
@@ -67,7 +66,7 @@ class Explanation:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the current action is proved to be feasible; on the average, if that counts."""
+        """Whether the current action is proved feasible, or on the average if that is the limit."""
         return self.bound is not None and self.bound <= limit_of(self.certificate)
 
     def __repr__(self) -> str:
@@ -88,7 +87,7 @@ class Explanation:
         return line if self.bound is None else f"{line}, g is at most {self.bound:.3g}"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
-        """Yield what is said in each line, under its name."""
+        """Yield the text of each line, with its name."""
         yield from self._step()
         if self.errors is not None:
             yield "margin", str(self.errors)
@@ -133,7 +132,7 @@ class Explanation:
             case None if self.round == 1:
                 yield "measured", "nothing yet: this is the start"
             case None if self.slack is None:
-                yield "measured", "the constraint was not told"
+                yield "measured", "the constraint was not reported"
             case None:
                 yield "measured", f"slack {self.slack:.3g}{steps[self.feasibility_step]}"
             case certificate:
@@ -144,13 +143,13 @@ class Explanation:
 def explain(run: Run, loop: LoopState) -> Explanation:
     """Return why the action at hand may be played."""
     guarantee, rounds = run.guarantee, loop.round - 1
-    # What was known of the action at hand does not stand where a round at it was refused.
+    # A rejected round at the action at hand leaves no certificate.
     certificate = None if loop.refused else loop.certificate
     bound = loop.bound(run)
     is_way = isinstance(certificate, ReturnPath)
     knowledge = run.knowledge
     if is_way and knowledge is not None and knowledge.kind == "cumulative":
-        # What it leaves of the sum counts, which rests on what was certified in each round.
+        # Only the sum counts, which assumes the certificate of each round.
         state: Any = loop.state
         is_kept = knowledge.leaves(state.memory, bound) and not loop.is_refuted
         bound = bound if is_kept else math.inf
@@ -175,10 +174,10 @@ def explain(run: Run, loop: LoopState) -> Explanation:
 
 
 def _regret_bound(run: Run, loop: LoopState) -> float | None:
-    """Return the bound on the regret of the rounds told; None where there is none."""
+    """Return the bound on the regret so far; None without one."""
     breaches = (*loop.breaches, *loop.refused)
     if loop.regret is not None:
-        # Made of what was observed: it rests on convexity, and on no constant.
+        # From observed sums: it assumes convexity, and no constant.
         wrong = any(b.constant == "constants" for b in breaches)
         bound = math.inf if wrong else loop.regret.bound(run.algorithm, loop.state)
         return bound if bound < math.inf else None
@@ -196,7 +195,7 @@ def _is_ended(run: Run, loop: LoopState) -> bool:
 
 
 def _state_ahead(run: Run, loop: LoopState) -> str:
-    """Return the bound on the regret in advance in words; empty where there is none."""
+    """Return the bound on the regret in advance in words; empty without one."""
     guarantee = run.guarantee
     if guarantee is None or run.promises.in_advance is None:
         return ""

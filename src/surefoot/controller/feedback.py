@@ -1,4 +1,4 @@
-"""Read what a live loop is told: float64 copies of it, or one sentence."""
+"""Read what a live loop is given: float64 copies of it, or one sentence."""
 
 import math
 from collections.abc import Sequence
@@ -21,14 +21,13 @@ _CERTIFIED = {**dict.fromkeys(_ERRORS, "allows for one"), "within": "takes an an
 
 
 class RoundInput(NamedTuple):
-    """What a round is told.
+    """What a round reports.
 
     Attributes:
-        feedback: all of it; ``action`` is the one that was played, where it is not the one asked
-            for.
-        worst: the largest value of g; None where none was told.
+        feedback: all of it; ``action`` is the one that was played, if it is not the one asked for.
+        worst: the largest value of g; None if none was reported.
         is_missing: whether nothing was measured.
-        ignored: why a hint is not one, and was left out; empty else.
+        ignored: why a hint was ignored; empty otherwise.
     """
 
     feedback: Feedback
@@ -38,13 +37,13 @@ class RoundInput(NamedTuple):
 
     @property
     def gradient(self) -> float | None:
-        """The norm of the cost gradient, or of the proposal; None where there is neither."""
+        """The norm of the cost gradient, or of the proposal; None without both."""
         gradient, proposal = self.feedback.cost_gradient, self.feedback.proposal
         return _longest(proposal if gradient is None else gradient)
 
     @property
     def slope_norm(self) -> float | None:
-        """The norm of the longest subgradient; None where none was told."""
+        """The norm of the longest subgradient; None if none was reported."""
         return _longest(self.feedback.constraint_subgradient)
 
 
@@ -56,7 +55,7 @@ def _longest(rows: Array | None) -> float | None:
 
 
 def refuse_unfinite(feedback: Feedback) -> None:
-    """Raise for vectors with a number that is not finite; the kernel looks at them itself."""
+    """Raise for vectors with a number that is not finite; the kernel checks its own."""
     for name in ("cost_gradient", "proposal", "constraint_subgradient"):
         part = getattr(feedback, name)
         # The square of finite numbers may be infinite; where it is not, none of them is.
@@ -67,12 +66,12 @@ def refuse_unfinite(feedback: Feedback) -> None:
 def read_feedback(
     run: Run, state: State, feedback: Feedback, *, missing: object = False, drift: object = None
 ) -> RoundInput:
-    """Return what was told; refuse what does not fit the run, with nothing changed.
+    """Return what a round reports; reject what does not fit the run, with nothing changed.
 
     Args:
         run: what is played.
         state: of the algorithm.
-        feedback: as :meth:`Controller.tell` was told it.
+        feedback: as passed to :meth:`Controller.tell`.
         missing: likewise.
         drift: likewise.
     """
@@ -96,14 +95,14 @@ def read_feedback(
 
 
 def _is_usual(feedback: Feedback, drift: object) -> bool:
-    """Return whether nothing was told that few rounds are told."""
+    """Return whether a round reports nothing that few rounds do."""
     errors = feedback.value_error is None and feedback.slope_error is None
     ahead = feedback.within is None and feedback.context is None and feedback.hint is None
     return errors and ahead and feedback.action is feedback.direction is drift is None
 
 
 def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
-    """Return the cost gradient, or the proposal; None of a run that is told neither."""
+    """Return the cost gradient, or the proposal; None for a run that takes neither."""
     if run.first != "cost_gradient" and feedback.cost_gradient is not None:
         raise _strange(run, f"cost_gradient={feedback.cost_gradient!r}")
     if run.first != "proposal" and feedback.proposal is not None:
@@ -113,12 +112,12 @@ def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
 
 
 def _strange(run: Run, text: str) -> InvalidValueError:
-    argument = run.first or "cost_value alone"
-    return InvalidValueError(f"{run.name} must be told {argument}, got {text}")
+    argument = run.first or "only cost_value"
+    return InvalidValueError(f"{run.name} needs {argument}, got {text}")
 
 
 def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> tuple[Feedback, str]:
-    """Return what few rounds are told, and why a hint is none."""
+    """Return what few rounds report, and why a hint is ignored."""
     ignored = ""
     within: Any = feedback.within
     if drift is not None or feedback.context is not None:
@@ -132,7 +131,7 @@ def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> t
         if (bound := getattr(feedback, name)) is None:
             continue
         if getattr(feedback, of) is None:
-            raise InvalidValueError(f"{name} must come with {of}, got {bound!r} alone")
+            raise InvalidValueError(f"{name} must come with {of}, got only {bound!r}")
         fields: dict[str, Any] = {name: _read_number(bound, state.x, name, 0.0)}
         feedback = feedback._replace(**fields)
     if feedback.action is not None:
@@ -142,7 +141,7 @@ def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> t
             hint = read_array(feedback.hint, "hint", state.x.shape, "that of the action")
             checks.refuse_unfinite(hint, "hint")
         except InvalidValueError as wrong:  # a forecast is never worth a round
-            hint, ignored = None, f"{wrong}: it is ignored, and so is each that is wrong"
+            hint, ignored = None, f"{wrong}: it is ignored, and so is every invalid hint"
         feedback = feedback._replace(hint=hint)
     return feedback, ignored
 
@@ -150,13 +149,13 @@ def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> t
 def read_context(
     run: Run, state: State, context: object, drift: object = None, *, current: bool = False
 ) -> Context | None:
-    """Return the context of the next round in numbers; None where none was told.
+    """Return the context of the next round in numbers; None if none was given.
 
     Args:
         run: what is played.
         state: of the algorithm.
-        context: as a user tells it; None for nothing.
-        drift: the same for a player that is told how far g drifts.
+        context: as a user gives it; None for none.
+        drift: likewise, for a player that takes a drift.
         current: whether it is that of the current round.
     """
     name = "context" if drift is None else "drift"
@@ -164,12 +163,12 @@ def read_context(
     if value is None:
         return None
     if drift is not None and context is not None:
-        raise InvalidValueError(f"drift must be told instead of a context, got both, {context!r}")
+        raise InvalidValueError(f"drift must be given instead of a context, got both, {context!r}")
     if not run.in_contexts:
         raise InvalidValueError(f"{name} must come with knowledge of contexts, got {run.name}")
     if not isinstance(value, Context) and name != run.algorithm.knowledge.context.argument:
         other = "drift" if drift is None else "a context"
-        raise InvalidValueError(f"{other} must be told to this player, got {name}={value!r}")
+        raise InvalidValueError(f"{other} must be given to this player, got {name}={value!r}")
     place: Context = run.algorithm.read_context(state, value, current=current)
     return place
 
@@ -181,7 +180,7 @@ def _read_missing(
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
     beside = feedback._replace(hint=None, context=None)
     if any(part is not None for part in (*beside[:7], *beside[8:])):  # beside the age
-        raise InvalidValueError("missing must be told alone, got a measurement beside it")
+        raise InvalidValueError("missing must come without a measurement, got one")
     context = read_context(run, state, feedback.context, drift)
     return RoundInput(Feedback(context=context), is_missing=True)
 
@@ -195,7 +194,7 @@ def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -
 
 
 def _read_action(run: Run, state: State, action: object) -> Array | None:
-    """Return the action that was played, or None where it is the one asked for."""
+    """Return the action that was played; None if it is the one asked for."""
     x = state.x
     vector = checks.to_vector(checks.to_numbers(action, "action", "a vector of numbers"), "action")
     if vector.shape != x.shape:
@@ -214,12 +213,12 @@ def _read_action(run: Run, state: State, action: object) -> Array | None:
 def _read_constraint(
     run: Run, x: Array, feedback: Feedback
 ) -> tuple[Number, Array | None, float | None]:
-    """Return value and subgradient, one row each where they are apart, and the largest value."""
+    """Return value and subgradient, by row if rows are separate, and the largest value."""
     needs, g, s = run.needs, feedback.constraint_value, feedback.constraint_subgradient
     if g is None and not needs.constraint_values:
         if s is not None:
             raise InvalidValueError(
-                f"constraint_subgradient must come with constraint_value, got {s!r} alone"
+                f"constraint_subgradient must come with constraint_value, got only {s!r}"
             )
         return None, None, None
     if needs.separately:
@@ -243,20 +242,20 @@ def _read_constraint(
     return g, s, g
 
 
-_NOT_MEASURED = ": where nothing was measured, missing=True says so"
+_NOT_MEASURED = ": pass missing=True if nothing was measured"
 
 
 def _refuse_unmeasured(values: Array) -> None:
-    """Refuse values that are not finite, as a sensor gives them that has measured nothing."""
+    """Reject values that are not finite, as of a sensor that measured nothing."""
     if np.isnan(values).any():
         raise InvalidValueError(f"constraint_value must be finite, got nan{_NOT_MEASURED}")
     checks.refuse_unfinite(values, "constraint_value")
 
 
 def _refuse_flat(run: Run, feedback: Feedback, values: Sequence[float] | Array) -> None:
-    """Refuse values above 0, also without their errors, where the slope is exactly 0.
+    """Reject values above 0, by more than their errors, whose slope is exactly 0.
 
-    A g that is not convex may have them, and so may one whose slope was read with an error.
+    A g that is not convex may have them, and so may one whose slopes err.
     """
     errors = run.errors.of_round(feedback)
     above = [g for g in values if g - errors.value - errors.evaluation > 0]
@@ -268,7 +267,7 @@ def _refuse_flat(run: Run, feedback: Feedback, values: Sequence[float] | Array) 
 
 
 def read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Array:
-    """Return a float64 copy; refuse what is no array of numbers of the shape."""
+    """Return a float64 copy; reject what is no array of numbers of the shape."""
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         array = value.copy()
     elif type(value) is list and set(map(type, value)) == {float}:
@@ -278,7 +277,7 @@ def read_array(value: Any, name: str, shape: tuple[int, ...], rule: str) -> Arra
     if array.shape != shape:
         raise InvalidValueError(f"{name}.shape must be {shape}, {rule}, got {array.shape}")
     if array.dtype is not _FLOAT64:
-        # Other precisions are upcast or refused, as a start's are.
+        # Other precisions are upcast or rejected, as those of a start are.
         convert = checks.to_exact if name.startswith("constraint") else checks.upcast
         array = convert(array, name)
     return array

@@ -1,4 +1,4 @@
-"""Many controllers of one kind in one process: told by arrays, one durable line a round for all."""
+"""Many loops in one process, driven by arrays, with one durable line a round for all."""
 
 import logging
 import os
@@ -38,17 +38,17 @@ _POLICIES = ("hold", "retreat", "record")
 class FleetState(NamedTuple):
     """All that changes from round to round.
 
-    Most members are usual: their state is a row of numbers that the kernel steps. The others, which
-    are halted, have contradicted something or were not measured, and all of a fleet that the kernel
-    does not have, are loops of their own.
+    Most members are usual: their state is a row of numbers that the kernel steps. A member that is
+    halted, contradicted something or was not measured has its own loop. So has every member of a
+    fleet that the kernel does not support.
 
     Attributes:
         round: the current one, of all members.
         actions: of all members, (n, d).
         blocks: the states of usual members, (n, size).
-        outs: what their last steps knew.
-        values: the last values told; NaN for none.
-        anchors: the end of each member's way back: places, bounds on g there, rounds.
+        outs: details of their last steps.
+        values: the last values of g; NaN for none.
+        anchors: the end of each member's return path: places, bounds on g there, rounds.
         aside: the loops of the other members.
     """
 
@@ -62,13 +62,13 @@ class FleetState(NamedTuple):
 
 
 class Fleet(Live):
-    """Many controllers of one kind, told by arrays.
+    """Many controllers of one player: you pass arrays.
 
     A member whose round is missing (a NaN value), contradicted or halted does not stop the others:
-    policies act by member. Nor does one whose numbers cannot be used, such as a gradient that is
-    not finite or a start that is not feasible: its round is taken as if nothing were measured, with
-    an alarm. A call that raises is a wrong call, and has changed nothing. Calls from several
-    threads are taken one after the other.
+    policies act by member. A member whose numbers cannot be used, such as a gradient that is not
+    finite or a start that is not feasible, counts as not measured in that round, with an alarm.
+    A call that raises has changed nothing. Calls from several threads are taken one after the
+    other.
 
     Args:
         player: as for a :class:`Controller`; all members have the same.
@@ -124,7 +124,7 @@ class Fleet(Live):
             raise InvalidValueError(f"starts.shape must be (n, d), got {first.shape}")
         run = Run.of(player, first[0], on_contradiction=on_contradiction, on_missing=on_missing)
         if run.needs.separately or run.needs.cost_values:
-            what = "several constraints apart" if run.needs.separately else "costs told by value"
+            what = "separate constraints" if run.needs.separately else "costs by value"
             raise InvalidValueError(
                 f"a fleet must have one constraint and gradients of costs, got {what}"
             )
@@ -174,13 +174,13 @@ class Fleet(Live):
             given: what could not be stored, as for :meth:`Controller.open`.
             on_contradiction: as for a new fleet; it must be that of the journal.
             on_missing: likewise.
-            rotate: as for a new fleet; not used where there is a journal.
+            rotate: as for a new fleet; not used if there is a journal.
             on_alarm: as for a new fleet.
-            context: those of the first round; not used where there is a journal.
+            context: those of the first round; not used if there is a journal.
 
         Raises:
             InvalidValueError: if the journal is that of another player, of other members or of
-                other policies; it is as it was then.
+                other policies; the journal is unchanged then.
         """
         if not os.path.lexists(Path(os.fspath(journal)) / FILE):
             return cls(
@@ -204,7 +204,7 @@ class Fleet(Live):
         given: Mapping[str, object],
         fresh: Self | None = None,
     ) -> Self:
-        """Continue from a journal, which must be that of a fleet that begins like another."""
+        """Continue from a journal, which must be that of a fleet that begins like ``fresh``."""
         with Journal.opening(Path(os.fspath(journal)) / FILE, fleet=True) as (writer, reader):
             header, tail = reader.header, read_tail(reader)
             run = run_from(reader, header, given, tail.size)
@@ -228,7 +228,7 @@ class Fleet(Live):
 
     @property
     def halted(self) -> dict[int, str]:
-        """The members that nothing moves until :meth:`resume`, and why."""
+        """The members that are halted until :meth:`resume`, and why."""
         aside = self._now[1].aside
         return {i: loop.halt.reason for i, loop in aside.items() if loop.halt is not None}
 
@@ -263,11 +263,11 @@ class Fleet(Live):
 
         Args:
             cost_gradient: a (sub)gradient of each member's cost, (n, d).
-            constraint_value: g of each member, (n,); NaN where nothing was measured.
+            constraint_value: g of each member, (n,); NaN if nothing was measured.
             constraint_subgradient: one subgradient each, (n, d).
-            proposal: the next actions that somebody wants, for filters, instead of the cost.
+            proposal: the proposed next actions, for filters, instead of the cost.
             context: that of the next round for each member, for knowledge of contexts.
-            drift: how far g of each may rise until then, for knowledge that is told so.
+            drift: how far g of each may rise until then, for knowledge that takes it.
 
         Raises:
             InvalidValueError: for a wrong call; nothing has changed then.
@@ -291,7 +291,7 @@ class Fleet(Live):
     def announce(
         self, *, context: Sequence[object] | None = None, drift: Sequence[float] | None = None
     ) -> None:
-        """Tell the contexts of the current round, as :meth:`Controller.announce`: ask (again).
+        """Announce the contexts of the current round, as :meth:`Controller.announce`: ask again.
 
         Args:
             context: one for each member.
@@ -313,7 +313,7 @@ class Fleet(Live):
             for i, pair in enumerate(zip(*lists.values(), strict=True))
         ]
         if None in places:
-            raise InvalidValueError("context must be told for each member or for none, got None")
+            raise InvalidValueError("context must be given for each member or for none, got None")
         return [encode(place) for place in places]
 
     def _encode(self, run: Run, state: FleetState) -> PlainTable:
@@ -343,7 +343,7 @@ class Fleet(Live):
         self._order(kind, reason=reason, members=[self._member(i) for i in members])
 
     def _order(self, kind: str, **what: object) -> None:
-        """Write an order, or contexts, and have what follows."""
+        """Write an order, or contexts, and apply it."""
         with self._lock:
             run, state, _ = self._now
             after, alarms = _apply_to_members(run, state, {"kind": kind, **what})
@@ -361,7 +361,7 @@ class Fleet(Live):
 
 
 def _difference(run: Run, starts: Array, fleet: Fleet) -> str:
-    """Return in words how a fleet differs from the one that is wanted; empty if it does not."""
+    """Return in words how a journal differs from a fleet; empty if it does not."""
     mine, state, _ = fleet._now
     if difference := player_difference(run, (mine.algorithm, mine.guarantee)):
         return difference
@@ -394,7 +394,7 @@ def _first_state(run: Run, starts: Array) -> FleetState:
 
 
 def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, Any]) -> FleetState:
-    """Return the state after what a line says."""
+    """Return the state after a line."""
     kind = record["kind"]
     if "loops" in record:
         loops = [loop_from(reader.name, data, run) for data in record["loops"]]
@@ -411,20 +411,20 @@ def _follow(reader: Reader, run: Run, state: FleetState, record: Mapping[str, An
         state, _ = _decide(run, state, _read(run, state, arguments))
         next_actions = np.array(record["next"])
         if not np.allclose(next_actions, state.actions, rtol=1e-12, atol=1e-12):
-            raise reader.damaged("what it tells leads elsewhere")
+            raise reader.damaged("its rounds lead elsewhere")
     elif kind in ("announce", "hold", "retreat", "resume"):
         state, _ = _apply_to_members(run, state, record)
     return state
 
 
 def _read(run: Run, state: FleetState, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was told as arrays; refuse those that do not fit, whatever numbers they have."""
+    """Return what members report as arrays; reject shapes that do not fit."""
     n, d = state.actions.shape
     first = run.first
     shapes = {first: (n, d), "constraint_value": (n,), "constraint_subgradient": (n, d)}
     names = {*shapes, "context"}
     if strangers := [k for k, v in arguments.items() if v is not None and k not in names]:
-        raise InvalidValueError(f"this fleet must be told {first}, got {strangers[0]}")
+        raise InvalidValueError(f"this fleet needs {first}, got {strangers[0]}")
     each = "an entry for each member"
     arrays = {
         name: read_array(arguments.get(name), name, shape, each) for name, shape in shapes.items()
@@ -456,7 +456,7 @@ def _decide(run: Run, state: FleetState, arrays: dict[str, Any]) -> tuple[FleetS
         alarms += _alarms_of(i, decision)
         actions[i] = loop.x
         info: Any = loop.info
-        # A wrapper hands on the info of a rule that the kernel steps; its own state is no block.
+        # A wrapper passes on the info of a rule that the kernel steps; its own state is no block.
         if run.rule is not None and _is_usual(loop) and isinstance(info, KernelInfo):
             blocks[i], outs[i] = info.after.block, info.out
             if loop.anchor is not None:
@@ -469,9 +469,9 @@ def _decide(run: Run, state: FleetState, arrays: dict[str, Any]) -> tuple[FleetS
 def _step_usual(
     run: Run, state: FleetState, arrays: dict[str, Array]
 ) -> tuple[Array, Array, Array]:
-    """Step all usual members at once: the one place; return blocks, outs, and who has stepped.
+    """Step all usual members at once; return blocks, outs, and which members stepped.
 
-    Who is not measured, contradicts something, or is not the kernel's does not.
+    A member that was not measured, contradicts something, or is not the kernel's does not step.
     """
     n = len(state.actions)
     stepped, rule, extension = np.zeros(n, dtype=bool), run.rule, compiled()
@@ -528,12 +528,12 @@ def _apply_to_members(
 
 
 def _keeps_premises(run: Run, state: FleetState, arrays: dict[str, Array]) -> Array:
-    """Return whose round breaks no premise of the guarantee."""
+    """Return which members break no premise of the guarantee."""
     keeps = np.ones(len(state.actions), dtype=bool)
     if run.guarantee is None:
         return keeps
     proposal, g, s = list(arrays.values())[:3]
-    with np.errstate(over="ignore", invalid="ignore"):  # whose numbers are too large has no step
+    with np.errstate(over="ignore", invalid="ignore"):  # too large numbers make no step
         sizes = (np.linalg.norm(proposal, axis=1), g, np.linalg.norm(s, axis=1))
     for premise in run.premises:
         observed, counts = premise.observe(float(state.round), *sizes)
@@ -543,7 +543,7 @@ def _keeps_premises(run: Run, state: FleetState, arrays: dict[str, Array]) -> Ar
 
 
 def _decide_one(run: Run, loop: LoopState, arrays: dict[str, Any], i: int) -> Decision:
-    """Decide the round of a member by itself."""
+    """Return the decision of one member."""
     feedback = Feedback(**{name: part[i] for name, part in arrays.items()})
     feedback = feedback._replace(context=decode(feedback.context))
     nothing = Feedback(context=feedback.context)
@@ -557,16 +557,16 @@ def _decide_one(run: Run, loop: LoopState, arrays: dict[str, Any], i: int) -> De
         return _leave_out(run, loop, feedback, error)
     if decision.error is None:
         return decision
-    # Where drift or a context leaves nothing certified, the member goes on without its step.
+    # If drift or a context leaves no certified action, the member goes on without its step.
     without = decide(run, decision.loop, read_feedback(run, loop.state, nothing, missing=True))
     return without._replace(alarms=decision.alarms)
 
 
 def _leave_out(run: Run, loop: LoopState, feedback: Feedback, error: ValueError) -> Decision:
-    """Decide the round of a member that was told what cannot be used, as if nothing were measured.
+    """Return the decision of a member with unusable feedback, as if nothing were measured.
 
-    Its value may say that the action is infeasible. Then nothing is proved of it any more, and the
-    member goes back, as far as its rule can.
+    If its value shows a violation, the action is no longer proved, and the member goes back as far
+    as its rule can.
     """
     t, level = loop.round, logging.WARNING
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
@@ -585,5 +585,5 @@ def _alarms_of(i: int, decision: Decision) -> list[Alarm]:
 
 
 def _is_usual(loop: LoopState) -> bool:
-    """Return whether a loop has nothing that a row of numbers does not have."""
+    """Return whether a row of numbers holds all of a loop."""
     return loop.halt is None and not loop.breaches and loop.uncovered is None and not loop.refused

@@ -1,8 +1,8 @@
 r"""The journal of a live loop: one append-only text file, a line of JSON a record.
 
 A line has a kind, what it says, and last a digest: the SHA-256, in hexadecimal, of the digest
-before it and of the line up to it. So no line can be changed by itself. Floats are written as
-Python's ``repr`` writes them, which reads back to the same bits::
+before it and of the line up to it. So no single line can be changed. Floats are written as
+Python's ``repr`` writes them, which reads back exactly::
 
     {"kind":"journal","format":1,...,"digest":"9f..."}
     {"kind":"round","round":1,"time":"...","cost_gradient":[...],...,"next":[...],"digest":"07..."}
@@ -11,8 +11,8 @@ Python's ``repr`` writes them, which reads back to the same bits::
 kind           says
 =============  =================================================================================
 "journal"      what is played: the first line of a file, with the state that it begins with
-"round"        what a round was told, the next action, and its certificate
-"refused"      that a round was refused, for a contradiction
+"round"        what a round reported, the next action, and its certificate
+"refused"      that a round was rejected, for a contradiction
 "snapshot"     the state, every so often: opening replays from the last one
 "note"         an operator's words; also "hold", "retreat" and "resume"
 "torn"         that the record of a round was being written when the process or the power ended
@@ -22,11 +22,10 @@ kind           says
 "closed"       that the writer has left
 =============  =================================================================================
 
-``tell`` returns when the line of its round is on the disk. A write that is cut off by the end of
-the process or of the power leaves a line without an end, or with pages of zeros in it: it is a
-round that was never acknowledged, and is taken off, with a warning, when the file is opened for
-writing. Anything else that does not have its digest is damage: it is named with the last certain
-round, and the file is not changed.
+``tell`` returns when the line of its round is on the disk. If the process or the power ends during
+a write, the line has no end, or pages of zeros in it. That round was never acknowledged, and is
+removed, with a warning, when the file is opened for writing. Any other line without its digest is
+damage: the error names the last certain round, and the file is not changed.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ from surefoot.core.plain import Data, PlainTable
 
 try:
     import fcntl
-except ImportError:  # elsewhere nothing keeps a second process from writing
+except ImportError:  # then nothing keeps a second process from writing
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["Journal", "LostRoundsError", "Position", "Reader", "seal"]
@@ -69,7 +68,7 @@ class LostRoundsError(DamagedError):
     """A journal that lacks rounds, or may lack some; it is not written to.
 
     Attributes:
-        certain: the last round that is certainly as it was told.
+        certain: the last round that is certainly as it was reported.
     """
 
     def __init__(self, message: str, certain: int) -> None:
@@ -78,7 +77,7 @@ class LostRoundsError(DamagedError):
 
 
 class Position(NamedTuple):
-    """How far a journal has come: a write goes there, and takes off what lies beyond.
+    """The end of a journal: a write goes there, and removes what lies beyond.
 
     Attributes:
         part: which file.
@@ -86,7 +85,7 @@ class Position(NamedTuple):
         digest: of its last line.
         rounds: how many rounds this file has.
         since: the bytes since the last snapshot.
-        least: so many bytes come between two snapshots.
+        least: the bytes between two snapshots.
     """
 
     part: int
@@ -140,15 +139,15 @@ class Reader:
         begin: of which file it is.
         part: which file is read.
         size: the bytes of its lines so far.
-        told: how many of them are rounds.
+        part_rounds: how many of them are rounds.
         digest: of the last line.
-        rounds: how many rounds were told in all files so far.
+        rounds: the number of rounds in all files so far.
         torn: the bytes after the last line that an interrupted write has left.
     """
 
     first: Path
     part: int
-    told: int
+    part_rounds: int
     rounds: int
     torn: int
     header: PlainTable
@@ -158,7 +157,7 @@ class Reader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.first, self.part = Path(os.fspath(path)).absolute(), 1
-        self.told = self.rounds = self.torn = 0
+        self.part_rounds = self.rounds = self.torn = 0
         with _open(self.first) as file:
             line = file.readline(_LARGEST_HEAD)
         self.header, self.size = self._read_head(line), len(line)
@@ -203,7 +202,7 @@ class Reader:
             beyond = part_of(self.first, self.part + 1)
             if not os.path.lexists(beyond):
                 raise self.damaged("the file that continues it is missing")
-            self.part, self.size, self.told = self.part + 1, 0, 0
+            self.part, self.size, self.part_rounds = self.part + 1, 0, 0
             with _open(beyond) as file:
                 for line in file:
                     digest = open_line(self.digest, line)
@@ -214,13 +213,14 @@ class Reader:
                     yield line
                     is_round = line.startswith(b'{"kind":"round"')
                     self.size, self.digest = self.size + len(line), digest
-                    self.told, self.rounds = self.told + is_round, self.rounds + is_round
+                    self.part_rounds += is_round
+                    self.rounds += is_round
                 if not self.size:
                     raise self.damaged("it is empty")
         self._check_end()
 
     def _find_torn(self, rest: bytes) -> None:
-        """Take what follows the last line as the rest of an interrupted write, or refuse it."""
+        """Take what follows the last line as the rest of an interrupted write, or raise."""
         if not self.size:
             raise self.damaged("it does not continue the file before it")
         if not _is_torn(self.size, rest, int(self.header["durable_every"])):
@@ -228,7 +228,7 @@ class Reader:
         self.torn = len(rest)
 
     def _check_end(self) -> None:
-        """Raise where a file follows that has more than an interrupted call has left of it."""
+        """Raise if a file follows that has more than an interrupted call leaves."""
         beyond = part_of(self.first, self.part + 1)
         if not os.path.lexists(beyond):
             return
@@ -240,7 +240,7 @@ class Reader:
             raise self.damaged("its end is missing, and another file follows it")
 
     def parse(self, line: bytes) -> PlainTable:
-        """Return a record; its digest is right, but whoever writes a file may write anything."""
+        """Return a record; its digest is right, but files are untrusted."""
         record = _parse(line)
         if record is None or not isinstance(record.get("kind"), str):
             raise DamagedError(f"{self.name} is damaged: the line at byte {self.size} is no record")
@@ -254,7 +254,7 @@ class Reader:
             snapshot: the bytes of that.
         """
         part, least = self.part, _SHARE * snapshot
-        return Position(part, self.size, self.digest, self.told, self.size - since, least)
+        return Position(part, self.size, self.digest, self.part_rounds, self.size - since, least)
 
     def damaged(self, why: str) -> LostRoundsError:
         """Return the error to raise when what was read is impossible."""
@@ -271,7 +271,7 @@ def _parse(line: bytes) -> PlainTable | None:
 
 
 def _table(pairs: list[tuple[str, Any]]) -> PlainTable:
-    """Return a table; of a key that is there twice, another reader may take the other value."""
+    """Return a table; reject a key that is there twice, of which readers may take either value."""
     table = dict(pairs)
     if len(table) != len(pairs):
         raise ValueError("a key is there twice")
@@ -291,10 +291,10 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _is_torn(at: int, rest: bytes, durable_every: int) -> bool:
-    """Return whether bytes that are no line are the rest of a write that was interrupted.
+    """Return whether bytes that are no line are the rest of an interrupted write.
 
-    Such a write ends too soon, or lacks pages, which are zeros then; and no more lines follow than
-    one write has.
+    An interrupted write ends too soon, or lacks pages, which are zeros then. No more lines follow
+    than one write has.
     """
     lines = rest.count(b"\n")
     if not lines:
@@ -351,7 +351,7 @@ class _File(NamedTuple):
 class Journal:
     """The writer of a journal: appends records at a position, and returns the next one.
 
-    What a position does not know of was never acknowledged, and is taken off by the next write.
+    What lies beyond a position was never acknowledged, and the next write removes it.
 
     Args:
         first: the path of the first file, which is locked as long as the run is written.
@@ -384,7 +384,7 @@ class Journal:
     def create(
         cls, path: str | os.PathLike[str], header: Mapping[str, Any]
     ) -> tuple[Journal, Position]:
-        """Make a new journal; where a file exists it is not overwritten."""
+        """Make a new journal; an existing file is not overwritten."""
         first = Path(os.fspath(path)).absolute()
         line, digest = seal("", header)
         _make(first, line)
@@ -426,7 +426,7 @@ class Journal:
         path, before = part_of(self.first, part), self._file
         number = self._lock if part == 1 and self._lock is not None else _open_to_write(path)
         file = self._file = _File(number, part)
-        # Beyond a position, so much is an interrupted write's: the next one takes it off.
+        # What lies beyond a position is of an interrupted write, and the next one removes it.
         self._written = os.fstat(file.number).st_size
         if before is not None and before.part != 1:
             os.close(before.number)
@@ -438,7 +438,7 @@ class Journal:
         Args:
             at: where it goes.
             record: what it says.
-            durable: whether to sync in any case; else as often as was said.
+            durable: whether to sync in any case; else every ``durable_every`` rounds.
 
         Raises:
             StoreError: if it cannot be written; the file is as it was.
@@ -474,7 +474,7 @@ class Journal:
         line, digest = seal(after, {**header, "part": part, "after": after})
         if self._unsynced:  # a file that follows says how many rounds came before it
             self._sync(before, at.size)
-        path.unlink(missing_ok=True)  # what an interrupted call has left
+        path.unlink(missing_ok=True)  # the rest of an interrupted call
         _make(path, line)
         self._write(before, at.size, end)
         self._sync(before, at.size)
@@ -494,9 +494,9 @@ class Journal:
         self._lock = self._file = None
 
     def _file_at(self, at: Position) -> _File:
-        """Return the file of a position; take off what an interrupted call has left beyond it.
+        """Return the file of a position; remove what an interrupted call left beyond it.
 
-        Raise where this process must not write to it.
+        Raise if this process must not write to it.
         """
         file = self._file
         if file is None:
@@ -532,13 +532,13 @@ class Journal:
         try:
             sync(file.number)
         except OSError as error:
-            # What the disk has of it now nobody knows.
+            # What the disk has of it now is unknown.
             self._failed = "it could not be synced"
             self._take_back(file, size, error)
         self._unsynced = 0
 
     def _take_back(self, file: _File, size: int, error: OSError) -> NoReturn:
-        with contextlib.suppress(OSError):  # then the next write takes it off
+        with contextlib.suppress(OSError):  # then the next write removes it
             os.ftruncate(file.number, size)
         why = _WHY.get(error.errno or 0, error.strerror)
         raise StoreError(f"{self.name} cannot be written: {why}") from error
@@ -551,7 +551,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 
 def _make(path: Path, line: bytes) -> None:
-    """Make a file with its first line, whole and on the disk, where no file may exist."""
+    """Make a new file with its first line, whole and on the disk."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         draft.unlink(missing_ok=True)
@@ -570,7 +570,7 @@ def _make(path: Path, line: bytes) -> None:
 
 
 def _give_name(draft: Path, path: Path) -> None:
-    with contextlib.suppress(OSError):  # a file is there, or the file system has no links
+    with contextlib.suppress(OSError):  # a file exists, or the file system has no links
         os.link(draft, path)
         return
     if os.path.lexists(path):  # which a rename would replace

@@ -1,4 +1,4 @@
-"""What a live loop is made of: the run, which does not change in a round, and one state."""
+"""The parts of a live loop: the run, which no round changes, and one state."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ POLICIES = {"on_contradiction": get_args(Reaction), "on_missing": get_args(Missi
 
 @dataclass(frozen=True)
 class Run:
-    """What is played, and how: it stays the same from round to round.
+    """What is played, and how; no round changes it.
 
     Attributes:
         algorithm: the player.
@@ -98,12 +98,12 @@ class Run:
 
     @cached_property
     def in_contexts(self) -> bool:
-        """Whether the context of every round must be told before it is played."""
+        """Whether the context of every round must be announced before it is played."""
         return isinstance(self.algorithm, Certified) and self.algorithm.knowledge.in_contexts
 
     @property
     def player(self) -> Any:
-        """The algorithm, with its guarantee where it has one."""
+        """The algorithm, with its guarantee if it has one."""
         return self.algorithm if self.guarantee is None else Tuned(self.algorithm, self.guarantee)
 
     @cached_property
@@ -118,7 +118,7 @@ class Run:
 
     @cached_property
     def rule(self) -> Rule | None:
-        """The player as the kernel has it; None where Python takes its steps."""
+        """The player as the kernel has it; None if Python takes its steps."""
         player = self.algorithm
         return player.compiled.rule(player, self.start) if isinstance(player, Certified) else None
 
@@ -136,13 +136,13 @@ class Run:
 
     @cached_property
     def first(self) -> str:
-        """What a round is told first: a cost gradient, or a proposal; empty of costs by value."""
+        """The first argument of a round, a gradient or a proposal; empty for costs by value."""
         proposal = "cost_gradient" if self.needs.cost_gradients else ""
         return "proposal" if self.needs.proposals else proposal
 
     @cached_property
     def errors(self) -> Errors:
-        """What readings may be wrong by; exact where the player says nothing."""
+        """The errors of readings; exact if the player gives none."""
         return errors_of(self.algorithm) or Errors()
 
     @cached_property
@@ -152,7 +152,7 @@ class Run:
 
     @cached_property
     def standing(self) -> Anchor | None:
-        """What is known of the start in every round, whatever is read; None for nothing."""
+        """The bound on g at the start in every round; None without one."""
         return None if self.knowledge is None else self.knowledge.standing(self.start)
 
     @cached_property
@@ -172,13 +172,13 @@ class Run:
         return not isinstance(player, Algorithm) or player.keeps_promise(state)
 
     def describe(self, state: State) -> str:
-        """Return in words what of the player's state one should know; empty for nothing."""
+        """Return the player's state in words; empty for nothing to say."""
         player = self.algorithm
         return player.describe(state) if isinstance(player, Algorithm) else ""
 
     @cached_property
     def convex(self) -> bool:
-        """Whether g is convex; nothing says otherwise without knowledge."""
+        """Whether g is convex; assumed without knowledge."""
         knowledge = find_knowledge(self.algorithm)
         return knowledge is None or bool(knowledge.convex)
 
@@ -194,13 +194,13 @@ class Run:
 
     @cached_property
     def pace(self) -> float | None:
-        """How far a way back may lead in a round: as far as the ramp; None for any distance."""
+        """How far a return path may lead in a round: as far as the ramp; None for any distance."""
         ramp = getattr(self.algorithm, "ramp", None)
         return None if ramp is None else float(np.min(ramp))
 
     @cached_property
     def rows(self) -> int | None:
-        """How many constraints are seen apart, if the player fixes it."""
+        """The number of separate constraints, if the player fixes it."""
         if self.knowledge is not None:
             return self.knowledge.row_count
         rows: int | None = getattr(self.algorithm, "rows", None)
@@ -208,7 +208,7 @@ class Run:
 
     @cached_property
     def safety(self) -> Safety | None:
-        """What the knowledge of a rule without a theorem certifies; None where nothing does."""
+        """What the knowledge of a rule without a theorem certifies; None without knowledge."""
         return safety_of(self.algorithm) if self.guarantee is None else None
 
     @cached_property
@@ -218,7 +218,7 @@ class Run:
 
     @cached_property
     def premises(self) -> tuple[Premise, ...]:
-        """What the guarantee rests on."""
+        """The premises of the guarantee."""
         return () if self.guarantee is None else self.guarantee.premises
 
 
@@ -226,20 +226,20 @@ class LoopState(NamedTuple):
     """All that changes from round to round.
 
     Attributes:
-        round: the current one, whose outcome has not been told.
+        round: the current one, whose outcome was not reported yet.
         state: of the algorithm; its ``x`` is the action at hand.
-        info: what the last step knew; None where no step led here.
-        proof: the certificate of the action at hand, where no info has it.
-        cut: whether something changed the action that was wanted; None if unknown.
-        value: g of the last round told.
+        info: details of the last step; None if no step led here.
+        proof: the certificate of the action at hand, if no info has it.
+        cut: whether the action differs from the proposal; None if unknown.
+        value: g of the last round.
         regret: the sums that bound the regret so far.
-        anchor: the end of the way back; None before the first measurement, unless a bound there is
-            known for ever.
+        anchor: the end of the return path; None before the first measurement, unless a bound there
+            holds in every round.
         halt: why nothing moves until the controller is resumed.
         breaches: the premises that the data contradict.
-        uncovered: why the regret bound ended with a round that contradicts nothing.
-        visit: the round in which the anchor is to be visited, where that is announced.
-        refused: the contradictions by which the current round was refused.
+        uncovered: why the regret bound ended, though nothing was contradicted.
+        remeasurement: the round in which the anchor is measured again, if that is announced.
+        refused: the contradictions for which the current round was rejected.
     """
 
     round: Annotated[int, Span(1)]
@@ -263,7 +263,7 @@ class LoopState(NamedTuple):
 
     @property
     def awaits_context(self) -> bool:
-        """Whether the context of the current round is not known yet, nor its action."""
+        """Whether the context of the current round, and so its action, is still unknown."""
         state: Any = self.state
         is_certified = isinstance(state, CertifiedState) and state.plan is not None
         return is_certified and state.memory.context is None
@@ -275,7 +275,7 @@ class LoopState(NamedTuple):
 
     @property
     def is_refuted(self) -> bool:
-        """Whether a reading contradicts what feasibility rests on, in this round or before."""
+        """Whether a reading contradicts a premise of feasibility, in this round or before."""
         return bool(self.refused) or not self.is_safe
 
     @property
@@ -284,7 +284,7 @@ class LoopState(NamedTuple):
         return self.proof if self.info is None or self.proof is not None else self.info.certificate
 
     def bound(self, run: Run) -> float:
-        """Return the bound on g at the action at hand, infinite where there is none."""
+        """Return the bound on g at the action at hand; infinite without one."""
         certificate = self.certificate
         if self.refused:
             return math.inf

@@ -36,24 +36,24 @@ class JournalNote(NamedTuple):
 
 
 class JournalRound(NamedTuple):
-    """One decision of a journal: why the action could be played, the action, what was told.
+    """One decision of a journal: the certificate, the action, and what the round reported.
 
     Attributes:
         round: its number.
         action: that was played.
-        certificate: that showed it to be feasible before it was played; None where there is none.
+        certificate: that proved it feasible before it was played; None without one.
         bound: on g by the certificate, known before the action was played; None without one.
         length: how far a step was certified; None without a certificate.
-        g: the largest constraint value told; None if the constraint was not told.
-        constraint_value: as it was told.
-        constraint_subgradient: as it was told.
-        cost_gradient: as it was told.
-        cost_value: as it was told.
-        proposal: as it was told to a filter.
-        played: the action that was really played, where it was not the one asked for.
+        g: the largest constraint value; None if the constraint was not reported.
+        constraint_value: as it was reported.
+        constraint_subgradient: as it was reported.
+        cost_gradient: as it was reported.
+        cost_value: as it was reported.
+        proposal: as it was passed to a filter.
+        played: the action that was really played, if it was not the one asked for.
         how: the next action came about: "stepped" by the rule; "held" or "retreated".
-        error: by how much g may be off, as it was told.
-        time: when it was told.
+        error: by how much g may be off, as given or reported.
+        time: when it was reported.
     """
 
     round: int
@@ -74,7 +74,7 @@ class JournalRound(NamedTuple):
 
     @property
     def is_missing(self) -> bool:
-        """Whether nobody measured anything in the round."""
+        """Whether nothing was measured in the round."""
         values = (self.cost_gradient, self.proposal, self.constraint_value, self.cost_value)
         return all(value is None for value in values)
 
@@ -95,11 +95,11 @@ class JournalRound(NamedTuple):
         else:
             yield f"round {self.round} asked for {action}, but {_short(self.played)} was played"
         if self.g is None:
-            yield "nothing was measured" if self.is_missing else "the constraint was not told"
+            yield "nothing was measured" if self.is_missing else "the constraint was not reported"
         else:
             where = "feasible"
             if self.g > 0:
-                where = "OUTSIDE" if self.g > self.error else "above 0 within the told error"
+                where = "VIOLATION" if self.g > self.error else "above 0 within the given error"
             yield f"g = {self.g:.6g}, {where}"
         if self.bound is not None and self.g is not None:
             side = "below" if self.g <= self.bound else "ABOVE"
@@ -109,7 +109,7 @@ class JournalRound(NamedTuple):
 
 
 _FIELDS = JournalRound._fields[6:12]
-"""What was told, from ``constraint_value`` to ``played``."""
+"""What a round reports, from ``constraint_value`` to ``played``."""
 
 
 @dataclass(slots=True)
@@ -122,17 +122,17 @@ class JournalRecord:
         created: when.
         player: the algorithm, in the form of its constructor.
         guarantee: what it was tuned for, or what its knowledge certifies, in words; None without.
-        promises: what is promised, in three parts; nothing where functions of yours hide it.
+        promises: what is promised, in three parts; nothing if your functions hide it.
         on_contradiction: the policy it was created with.
-        action: the one at hand, whose outcome has not been told.
-        certificate: of the action at hand; None where there is none.
+        action: the one at hand, whose outcome was not reported yet.
+        certificate: of the action at hand; None without one.
         is_open: whether its writer has not closed it: it is being written, or was stopped.
-        g: the largest constraint value of each round; NaN where it was not told.
+        g: the largest constraint value of each round; NaN if it was not reported.
         bounds: on g by the certificate of each round's action, before it was played; NaN without.
         lengths: certified, likewise.
-        errors: by how much each g may be off, as it was told.
-        missing: how many rounds nobody measured.
-        rounds: the decisions that were asked for; all of them unless told otherwise.
+        errors: by how much each g may be off, as given or reported.
+        missing: the number of rounds without a measurement.
+        rounds: the decisions that were asked for; all of them unless limited.
         breaches: the premises that the data contradict, each with its first round.
         notes: by the operator, and about the journal itself.
     """
@@ -157,28 +157,28 @@ class JournalRecord:
     promises: Promises = NO_PROMISES
 
     @property
-    def told(self) -> int:
-        """The number of rounds told."""
+    def round_count(self) -> int:
+        """The number of rounds."""
         return len(self.g)
 
     @property
-    def outside(self) -> int:
-        """The number of rounds with g > 0, by more than its reading may be off."""
+    def violations(self) -> int:
+        """The number of rounds with g > 0, by more than its error."""
         return int(np.sum(self.g > self.errors))
 
     @property
     def within_error(self) -> int:
-        """The number of readings above 0 that the told error explains; no violations."""
+        """The number of readings above 0 that their error explains; no violations."""
         return int(np.sum((self.g > 0) & (self.g <= self.errors)))
 
     @property
     def worst(self) -> float | None:
-        """The largest g of all rounds; None where no constraint was told."""
+        """The largest g of all rounds; None if no constraint was reported."""
         return _extreme(self.g, np.nanmax)
 
     @property
     def margin(self) -> float | None:
-        """The least distance of g below its certified bound; negative where a bound was wrong."""
+        """The least distance of g below its certified bound; negative if a bound was wrong."""
         return _extreme(self.bounds - self.g, np.nanmin)
 
     @property
@@ -224,7 +224,7 @@ class JournalRecord:
         return "\n".join(f"{name:<16}{value}" for name, value in self.facts().items())
 
     def _needs(self) -> str:
-        """Return what feasibility rests on, in words."""
+        """Return the premises of feasibility, in words."""
         promise = self.promises.feasibility
         return "nothing is known" if promise is None else "; ".join(promise.needs) or "nothing"
 
@@ -238,16 +238,15 @@ class JournalRecord:
             **self.promises.theorems(),
             "needs": self._needs(),
             "status": self.status,
-            "rounds": f"{self.told}, {self.certified} with a certificate",
+            "rounds": f"{self.round_count}, {self.certified} with a certificate",
         }
         if self.missing:
             facts["rounds"] += f", {self.missing} not measured"
         if self.worst is not None:
-            facts["worst g"] = (
-                f"{self.worst:.6g}, {self.outside} round{'s'[self.outside == 1 :]} outside"
-            )
+            word = "violation" if self.violations == 1 else "violations"
+            facts["worst g"] = f"{self.worst:.6g}, {self.violations} {word}"
         if self.within_error:
-            facts["worst g"] += f", {self.within_error} readings above 0 within the told error"
+            facts["worst g"] += f", {self.within_error} readings above 0 within the given error"
         if self.margin is not None:
             facts["least margin"] = f"{self.margin:.3g} between g and its certified bound"
         facts["contradictions"] = "; ".join(b.sentence for b in self.breaches) or "none"
@@ -281,14 +280,14 @@ def read_journal(
 ) -> JournalRecord:
     """Read what a journal says, also while a controller writes it.
 
-    Nothing is locked and nothing is written. Every row is compared with its digest. Functions and
-    classes of your own need not be given again: nothing is played.
+    Nothing is locked and nothing is written. Every row is compared with its digest. Your functions
+    and classes need not be given again: nothing is played.
 
     Args:
         path: of the journal.
         first: the first round whose decision is returned.
         last: the last one; None for no limit.
-        latest: return no more than so many, the latest; None for all.
+        latest: the largest number of decisions to return, the latest; None for all.
 
     Raises:
         StoreError: if the file is not a journal, damaged or newer than this version.
@@ -307,7 +306,7 @@ def read_journal(
         ...     constraint_subgradient=[0.0, 1.0],
         ... )
         >>> record = read_journal(path)  # the controller still has it open
-        >>> record.told, record.worst, record.status, record.action.round(6)
+        >>> record.round_count, record.worst, record.status, record.action.round(6)
         (1, -0.5, 'the data contradict nothing', array([0.158114, 0.25    ]))
         >>> print(record.rounds[0])
         the start; round 1 played [0., 0.]; g = -0.5, feasible
@@ -334,7 +333,7 @@ def read_journal(
 
 
 def read_one(path: str | os.PathLike[str]) -> Reader:
-    """Return what reads the journal of one controller; that of a fleet has other lines."""
+    """Return the reader of one controller's journal; that of a fleet has other lines."""
     reader = Reader(path)
     if "fleet" in reader.header:
         raise StoreError(f"{reader.name} is that of a fleet, which only Fleet.open reads")
@@ -342,7 +341,7 @@ def read_one(path: str | os.PathLike[str]) -> Reader:
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a journal, by its first bytes; whether it is whole is not looked at.
+    """Return whether a file is a journal, by its first bytes; the rest is not checked.
 
     >>> is_journal(__file__)
     False
@@ -362,7 +361,7 @@ def _begin(reader: Reader) -> JournalRecord:
         player, promises = repr(algorithm), promises_of(algorithm, theorem)
         statement = safety_of(algorithm) if theorem is None else theorem
         promise = None if statement is None else str(statement)
-    except NotPlainError:  # functions of the user's, which are not needed to read
+    except NotPlainError:  # the user's functions, which are not needed to read
         player, promise, promises = describe(header["player"]), None, NO_PROMISES
         if header["guarantee"] is not None:
             promise = str(header["guarantee"].get("class"))
@@ -373,7 +372,7 @@ def _begin(reader: Reader) -> JournalRecord:
 
 
 def _value_error_of(player: Any) -> float:
-    """Return what a value may be wrong by, as an encoded player says; 0 where it says nothing."""
+    """Return the error of values that an encoded player gives; 0 without one."""
     while isinstance(player, Mapping) and "base" in player:
         player = player["base"]
     for part in ("knowledge", "errors", "value"):
@@ -382,7 +381,7 @@ def _value_error_of(player: Any) -> float:
 
 
 def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None:
-    """Take a line; return the round that it tells of, if it does.
+    """Take a line; return its round, if it is one.
 
     While lines are taken, ``errors`` is that of the player's values.
     """
@@ -397,7 +396,7 @@ def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None
     elif kind in ("note", "torn", "rebuilt", "engine"):
         note = line["text" if kind == "note" else "sentence"]
     elif kind == "refused":
-        note = f"refused: {decode(line['breaches'][0], OWN).sentence}"
+        note = f"rejected: {decode(line['breaches'][0], OWN).sentence}"
     elif kind in ("hold", "retreat", "resume"):
         note = f"{kind}: {line['reason']}"
         so_far.breaches = () if line.get("fresh") else so_far.breaches
@@ -410,7 +409,7 @@ def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None
 
 
 def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
-    """Return a round: its action was shown to be feasible by the certificate before it."""
+    """Return a round: the certificate before it proved its action feasible."""
     certificate = so_far.certificate
     bound = math.inf if certificate is None else float(certificate.bound)
     fields = {name: decode(line.get(name)) for name in _FIELDS}
@@ -430,7 +429,7 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
 
 
 def _length_of(certificate: Certificate | None) -> float | None:
-    """Return how far a step was certified; the region of a hull says so as its room."""
+    """Return how far a step was certified; the certificate of a hull calls it ``room``."""
     for name in ("length", "room"):
         if (length := getattr(certificate, name, None)) is not None:
             return max(float(length), 0.0)

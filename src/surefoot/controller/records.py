@@ -1,4 +1,4 @@
-"""What the lines of a journal say: runs, states, rounds and orders as plain data, and back."""
+"""The lines of a journal: runs, states, rounds and orders as plain data, and back."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ _RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
 _ELSEWHERE = ("action", "age", "direction")
 REPORTED = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
-"""What a round may be told, beside the action that was played."""
+"""What a round may report, beside the action that was played."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
@@ -65,7 +65,7 @@ def player_of(run: Run) -> PlainTable:
 
 
 def encode_loop(loop: LoopState) -> Any:
-    """Return the state of a loop as plain data; what its last step knew is derived again."""
+    """Return the state of a loop as plain data; details of its last step are derived again."""
     cut = loop.cut if loop.info is None else loop.info.cut
     loop = loop._replace(info=None, proof=loop.certificate, cut=cut)
     try:
@@ -75,7 +75,7 @@ def encode_loop(loop: LoopState) -> Any:
 
 
 def describe_round(round_input: RoundInput, decision: Decision) -> PlainTable:
-    """Return what the line of a round says."""
+    """Return the line of a round."""
     parts = round_input.feedback._asdict()
     record = {name: encode(parts[name]) for name in REPORTED if parts[name] is not None}
     more = {
@@ -89,12 +89,12 @@ def describe_round(round_input: RoundInput, decision: Decision) -> PlainTable:
 
 
 def refusal(loop: LoopState) -> PlainTable:
-    """Return what the line of a round says that was refused."""
+    """Return the line of a round that was rejected."""
     return {"breaches": [encode(breach) for breach in loop.refused]}
 
 
 def next_action(loop: LoopState) -> PlainTable:
-    """Return the action at hand, and why it may be played, as a line has them."""
+    """Return the action at hand and its certificate, as a line has them."""
     return {"next": loop.x.tolist(), "certificate": encode(loop.certificate)}
 
 
@@ -121,8 +121,8 @@ def run_from(
             f"({', '.join(sorted(left_out)) or 'nothing was'}), got {', '.join(unknown)}"
         )
     for key, part in parts:
-        # Each row and round of delay has a byte of the state at least. Whoever writes a file can
-        # name any number of them, and to make the first state of such a player is what costs.
+        # Each row and round of delay has at least one byte of the state. Files are untrusted, and a
+        # first state with too many of them would cost time and memory.
         if key in _SIZES and isinstance(part, int) and part > size:
             raise DamagedError(f"{name} is damaged: its state has no room for {key} = {part}")
     try:
@@ -140,15 +140,15 @@ def run_from(
 
 
 def read_run(path: str | os.PathLike[str], **given: object) -> Run:
-    """Return what a journal plays, from its first line: to be exported, or served again."""
+    """Return the run of a journal, from its first line: to export it, or to serve it again."""
     reader = Reader(path)
     return run_from(reader, reader.header, given, reader.size)
 
 
 def _entries(data: object) -> Iterator[tuple[str, object]]:
-    """Yield what the tables in plain data have, by key."""
+    """Yield the entries of the tables in plain data, by key."""
     stack = [data]
-    while stack:  # whoever writes a file can nest as deep as JSON allows
+    while stack:  # files are untrusted, and may nest as deep as JSON allows
         data = stack.pop()
         if isinstance(data, Mapping):
             yield from data.items()
@@ -175,7 +175,7 @@ def certificate_from(data: object) -> Certificate | None:
 
 
 def input_of(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput:
-    """Return what a round was told, as it was read when it was told."""
+    """Return what a round reported, as it was read then."""
     fields = {name: decode(record[name]) for name in REPORTED if name in record}
     feedback = Feedback(**fields, action=decode(record.get("played")))
     return read_feedback(run, loop.state, feedback, missing=record.get("missing", False))
@@ -183,7 +183,7 @@ def input_of(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput
 
 @contextmanager
 def reading_back(name: str, what: str) -> Iterator[None]:
-    """Say what cannot be read back: whoever writes a file can put anything into it."""
+    """Name what cannot be read back: files are untrusted."""
     try:
         yield
     except StoreError:

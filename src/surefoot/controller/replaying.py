@@ -25,11 +25,11 @@ from surefoot.core.types import Array
 __all__ = ["Difference", "Part", "Replay", "Shadow", "read_tail", "replay", "restore"]
 
 Part: TypeAlias = Literal["action", "row", "update", "certificate", "state"]
-"""The next action; anything else of its line; the step itself, which refused what was told; the
-certificate of the next action; the state in a snapshot."""
+"""The next action; anything else of its line; the step itself, which rejected what was reported;
+the certificate of the next action; the state in a snapshot."""
 
 _CLOSE = 1e-12
-"""So far may actions be apart that another machine, or another engine, has derived."""
+"""How far actions may differ that another machine, or another engine, derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Difference:
         round: whose.
         part: what.
         stored: in the journal.
-        derived: from what was told before.
+        derived: from the lines before.
     """
 
     round: int
@@ -52,7 +52,7 @@ class Difference:
         if self.part == "row":
             return f"round {self.round}: the line was changed after it was written"
         if self.part == "update":
-            return f"round {self.round}: what was told is refused: {self.derived}"
+            return f"round {self.round}: what was reported is rejected: {self.derived}"
         return f"round {self.round}: the {self.part} is {self.stored}, derived {self.derived}"
 
 
@@ -62,11 +62,11 @@ class Replay:
 
     Attributes:
         path: of the journal.
-        rounds: how many rounds it tells of.
+        rounds: the number of its rounds.
         difference: the first, or None.
-        is_torn: whether the record of one round more was being written when the writer ended.
-        tolerance: how far actions were allowed to be apart: 0, unless the journal says that they
-            were derived elsewhere.
+        is_torn: whether the record of one more round was being written when the writer ended.
+        tolerance: how far actions may differ: 0, unless the journal says that they were derived
+            elsewhere.
     """
 
     path: Path
@@ -81,7 +81,7 @@ class Replay:
         return self.difference is None
 
     def __str__(self) -> str:
-        how = "bit for bit" if not self.tolerance else f"to {self.tolerance:g}"
+        how = "exactly" if not self.tolerance else f"to {self.tolerance:g}"
         words = f"every action derived again, {how}"
         if self.difference is not None:
             words = str(self.difference)
@@ -91,7 +91,7 @@ class Replay:
 
 
 class Tail(NamedTuple):
-    """What of a journal its end follows from.
+    """The part of a journal that determines its end.
 
     Attributes:
         player: the newest line that says what is played.
@@ -114,7 +114,7 @@ _STATES = tuple(b'{"kind":"%s"' % k for k in (b"journal", b"snapshot", b"rebuilt
 
 
 def read_tail(reader: Reader) -> Tail:
-    """Read a journal to its end; every digest is compared, also of what is not looked at.
+    """Read a journal to its end; every digest is compared, also of lines that are not used.
 
     Every stored state must be that of the action at hand: opening goes on from the last one.
     """
@@ -133,9 +133,9 @@ def read_tail(reader: Reader) -> Tail:
 
 
 def _compare_state(reader: Reader, tail: Tail, record: PlainTable) -> None:
-    """Raise where a stored state has another action than the one at hand, or another player."""
+    """Raise if a stored state has another action than the one at hand, or another player."""
     if "fleet" in reader.header or record.get("loop") is None:
-        return  # it is refused where it is used
+        return  # it is rejected when it is used
     with records.reading_back(reader.name, f"state after round {reader.rounds}"):
         stored, at_hand = record["loop"]["state"]["x"], _find_action(reader, tail, record)
         is_fresh = is_another(tail.player, record)
@@ -143,11 +143,11 @@ def _compare_state(reader: Reader, tail: Tail, record: PlainTable) -> None:
     if stored != at_hand:
         raise reader.damaged(f"{where} has the action {stored}, and the one at hand is {at_hand}")
     if is_fresh:
-        raise reader.damaged(f"{where} is that of another player, which nobody resumed with")
+        raise reader.damaged(f"{where} is that of another player, without a resume")
 
 
 def _find_action(reader: Reader, tail: Tail, record: PlainTable) -> Any:
-    """Return the action at hand where a state is stored.
+    """Return the action at hand when a state is stored.
 
     It is the ``next`` of the line itself, or of the last one before it that has one, or the action
     of the state before; of the first line it is the start.
@@ -173,19 +173,19 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> S
     Args:
         reader: of the journal.
         given: what could not be stored.
-        at_least: so many rounds were told, as the caller knows.
+        at_least: the minimum number of rounds that the journal must contain.
 
     Raises:
-        DamagedError: something is not what was written; the files are as they were.
+        DamagedError: if something is not what was written; the files are unchanged.
     """
     tail = read_tail(reader)
     if reader.rounds < at_least:
-        raise reader.damaged(f"round {at_least}, which was told, is missing")
+        raise reader.damaged(f"round {at_least}, which must be there, is missing")
     shadow = Shadow(reader, given, tail.player, tail.state, tail.size, _CLOSE)
     for line in tail.after:
         difference = shadow.take(reader.parse(line), len(line))
         if difference is not None:
-            raise reader.damaged(f"what it tells leads elsewhere ({difference})")
+            raise reader.damaged(f"its rounds lead elsewhere ({difference})")
     if shadow.loop.round - 1 != reader.rounds:
         raise reader.damaged(f"its {reader.rounds} rounds end in round {shadow.loop.round - 1}")
     shadow.at, shadow.engine = reader.position(tail.since, tail.size), tail.engine
@@ -193,7 +193,7 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> S
 
 
 class Shadow:
-    """A loop that does again what the records of a journal say.
+    """A loop that repeats the records of a journal.
 
     Args:
         reader: the file, for sentences.
@@ -201,7 +201,7 @@ class Shadow:
         player: the record that says what is played.
         state: the record with the state.
         size: the bytes of that.
-        tolerance: how far actions may be apart; the recorded ones stand.
+        tolerance: how far actions may differ; the recorded ones count.
 
     Attributes:
         player: the record that says what is played.
@@ -237,7 +237,7 @@ class Shadow:
         self.tolerance, self.is_rebuilt = tolerance, False
 
     def take(self, record: Mapping[str, Any], size: int) -> Difference | None:
-        """Do what a record says; return where that differs from what it says follows."""
+        """Repeat a record; return the first difference from what it says follows."""
         with records.reading_back(self.reader.name, f"record in round {self.loop.round}"):
             return self._take(record, size)
 
@@ -268,7 +268,7 @@ class Shadow:
         return None
 
     def _take_round(self, record: Mapping[str, Any]) -> Difference | None:
-        """Tell a round again, by the policy that it was told by."""
+        """Repeat a round, by the policy of its time."""
         policy, t = record.get("why", {}).get("policy"), self.loop.round
         reaction = policy if policy in ("hold", "retreat") else "record"
         policies = {"on_missing": policy} if "missing" in record else {"on_contradiction": reaction}
@@ -283,7 +283,7 @@ class Shadow:
         return self._compare_next(record)
 
     def _compare_next(self, record: Mapping[str, Any]) -> Difference | None:
-        """Compare the next action and its certificate; what is recorded stands."""
+        """Compare the next action and its certificate; the recorded ones count."""
         t, derived = self.loop.round - 1, self.loop.x
         stored: Array = np.array(record["next"], dtype=np.float64)
         certificate = records.certificate_from(record["certificate"])
@@ -303,18 +303,17 @@ class Shadow:
 
 
 def replay(path: str | os.PathLike[str], **given: object) -> Replay:
-    """Derive every action of a journal again, from the start and what was told.
+    """Derive every action of a journal again, from the start and what rounds reported.
 
-    The journal is read, never written, also while it is in use. Bits are those of the machine and
-    the versions that wrote it; elsewhere the last of them may differ, and the first action that
-    does is what is reported.
+    The journal is read, never written, also while it is in use. Other machines and versions may
+    derive other last bits; the result names the first action that differs.
 
     Args:
         path: of the journal.
         given: what could not be stored, as for :meth:`Controller.open`.
 
     Returns:
-        What was found: the number of rounds and the first difference.
+        The number of rounds and the first difference.
     """
     reader, difference = read_one(path), None
     engine = reader.header.get("engine")

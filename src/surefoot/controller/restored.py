@@ -1,4 +1,4 @@
-"""States that come from a file: each is compared with the one that its run begins with."""
+"""States from a file: each is compared with the first state of its run."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ __all__ = ["check_loop"]
 
 
 def check_loop(run: Run, loop: Any) -> None:
-    """Raise unless a decoded value is a state that a run can lead to, in its form.
+    """Raise unless a decoded value has the form of a state of a run.
 
     Args:
         run: what is played.
-        loop: what was decoded.
+        loop: the decoded value.
 
     Raises:
         InvalidValueError: for a part of another class, shape, type of numbers or range; the

@@ -1,10 +1,10 @@
-r"""Where to go without a step of the rule: hold, and the way back to a certain point.
+r"""Fallback actions: hold, and the return path to a certified point.
 
-**Holding.** For a fixed g an action that was certified, or measured to be feasible, is feasible for
-ever, whatever a sensor says later. If g may rise by v per round, it is so while
-:math:`b + kv \le 0`, b the bound on g there and k the age of the bound.
+**Holding.** For a fixed g an action that was certified, or measured feasible, stays feasible,
+whatever a sensor says later. If g may rise by v per round, it is feasible while
+:math:`b + kv \le 0`, with b the bound on g there and k the age of the bound.
 
-**The way back.** g convex, :math:`g(x) \le b` and :math:`g(a) \le -\alpha` at a point a that was
+**The return path.** g convex, :math:`g(x) \le b` and :math:`g(a) \le -\alpha` at a point a that was
 measured: then for every share :math:`\theta \in [0, 1]`
 
 .. math:: g(x + \theta(a - x)) \le (1-\theta)b - \theta\alpha ,
@@ -12,8 +12,8 @@ measured: then for every share :math:`\theta \in [0, 1]`
 which is at most -c from :math:`\theta = (b+c)/(b+\alpha)` on, for :math:`c \le \alpha`: also from
 an x that is not feasible, at any speed, and without any constant. Under drift b and
 :math:`\alpha` age by v per round, each from the round that it was measured in, and nothing is
-proved when :math:`\alpha` is used up. If g is not convex the way back may leave the feasible set:
-where that is known, and on a grid, a itself is played at once, and no speed is accepted.
+proved when :math:`\alpha` is used up. If g is not convex the return path may leave the feasible
+set: then, and on a grid, a itself is played at once, and no speed is accepted.
 """
 
 import math
@@ -27,9 +27,9 @@ from surefoot.knowledge import Anchor, pull_share
 __all__ = ["Fallback", "FallbackQuery", "Halt", "How", "ReturnPath", "risen"]
 
 How: TypeAlias = Literal["stepped", "held", "retreated"]
-"""How the next action came about: by the rule, by staying, or by the way back."""
+"""How the next action came about: by the rule, by staying, or by the return path."""
 
-# Of the anchor's slack, what the way back keeps when drift has used up the bound: above rounding.
+# The share of the anchor's slack that the return path keeps once drift used up the bound.
 _KEPT = 2.0**-20
 # Of bound and slack, what a point between them is rounded by: it is not quite on the way.
 _ROUNDED = 2.0**-30
@@ -41,13 +41,13 @@ def risen(bound: float, drift: float) -> float:
 
 
 class Halt(NamedTuple):
-    """Why nothing moves, or only back, until the controller is resumed.
+    """Why nothing moves, or only back, until the controller resumes.
 
     Attributes:
         how: "held" or "retreated".
         reason: in words.
         round: since which it is so.
-        speed: how far the way back goes per round; None for all of it at once.
+        speed: the distance per round on the return path; None for all of it at once.
     """
 
     how: How
@@ -57,18 +57,18 @@ class Halt(NamedTuple):
 
 
 class ReturnPath(NamedTuple):
-    """Why an action that no rule has chosen is feasible: a certificate like those of the rules.
+    """The certificate of a fallback action.
 
     Attributes:
         round: the round that was played.
         how: "held" or "retreated".
         reason: in words.
-        share: of the way from the last action back to the anchor.
-        anchor_round: in which the anchor was measured; 0 where there is none, and for a start
-            that is known by its ``start_bound``.
+        share: of the path from the last action to the anchor.
+        anchor_round: in which the anchor was measured; 0 without an anchor, and for a start with
+            a ``start_bound``.
         slack: of the anchor, in the round that comes.
         drift: by which g may rise per round.
-        bound: the next g is at most this; infinite where nothing is known.
+        bound: the next g is at most this; infinite if it is unbounded.
         cut: always false: no half-space was involved.
     """
 
@@ -89,11 +89,11 @@ class ReturnPath(NamedTuple):
             how = f"back to {self._where}, with slack {self.slack:.3g}"
         else:
             how = (
-                f"{self.share:.3g} of the way back to {self._where}, "
+                f"{self.share:.3g} of the return path to {self._where}, "
                 f"which has slack {self.slack:.3g}"
             )
         if not self.bound < math.inf:
-            return f"round {self.round}: {self.reason}: {how}; nothing is known of the next g"
+            return f"round {self.round}: {self.reason}: {how}; the next g is unbounded"
         if self.share == 1.0 and not self.anchor_round:
             return (
                 f"round {self.round}: {self.reason}: {how}; the next g is at most "
@@ -108,28 +108,28 @@ class ReturnPath(NamedTuple):
 
     @property
     def _where(self) -> str:
-        """What the way back leads to, in words."""
+        """The end of the return path, in words."""
         return f"the action of round {self.anchor_round}" if self.anchor_round else "the start"
 
 
 Fallback: TypeAlias = tuple[Array, ReturnPath]
-"""The next action where the rule has none, and the reason for it."""
+"""A fallback action and its certificate."""
 
 
 class FallbackQuery(NamedTuple):
-    """Where the next action is looked for without the rule.
+    """What a fallback action is found from.
 
     Attributes:
         t: the round that was played.
         x: the action, of that round or planned for the next.
-        bound: of g at x in the round that comes; infinite where nothing is known.
-        anchor: the end of the way back, where there is one.
+        bound: of g at x in the next round; infinite if it is unbounded.
+        anchor: the end of the return path; None without one.
         drift: by which g may rise per round.
         reason: in words.
-        convex: whether g is; if not, or on a grid, nothing between here and the anchor is played.
+        convex: whether g is; if not, or on a grid, no point between x and the anchor is played.
         pace: how far an actuator goes in a round; None for any distance.
-        refuted: whether a reading contradicts what feasibility rests on: then no bound stands that
-            was carried from round to round by a drift.
+        refuted: whether a reading contradicts a premise of feasibility: then no bound counts that
+            a drift carried from round to round.
     """
 
     t: int
@@ -143,38 +143,38 @@ class FallbackQuery(NamedTuple):
     pace: float | None = None
 
     def follow(self, halt: Halt, keep: float = 0.0) -> Fallback:
-        """Return what is played next: x, or a point of the way back, as a halt wants it.
+        """Return the next action: x, or a point of the return path, as a halt orders.
 
-        Where a drift is refuted, only a start with a bound of its own is left to stand on.
+        If a drift is refuted, only a start with a ``start_bound`` is certain.
         """
         stands_alone = self.refuted and self.drift and self._is_standing
         goes_back = halt.how == "retreated" or stands_alone
         return self.back(halt.speed) if goes_back else self.held(keep)
 
     def stay(self) -> Fallback:
-        """Return x for the next round, whatever is known of it."""
+        """Return x for the next round, proved or not."""
         return (self.x, self._way("held", 0.0, self.bound))
 
     def held(self, keep: float = 0.0) -> Fallback:
-        """Return x for the next round while its bound allows that, else the least way back.
+        """Return x for the next round while its bound allows that, else the shortest return.
 
         Args:
-            keep: the share of the anchor's slack that the way back restores.
+            keep: the share of the anchor's slack that the return path restores.
         """
         bound, slack = self.bound, self._slack
         unknown = not bound < math.inf and not self.drift
         if self.anchor is None or unknown or bound <= 0:
             return self.stay()
-        # Nothing is proved without slack: then the anchor is what is least wrong.
+        # Without slack nothing is proved: fall back to the anchor.
         share = 1.0
         if bound < math.inf and self.convex:
             share = min(pull_share(bound, -slack, max(keep, _KEPT) * slack), 1.0)
         return self._at(self.anchor, share)
 
     def back(self, speed: float | None = None) -> Fallback:
-        """Return a point of the way back, at most so far along it, for the next round.
+        """Return a point of the return path for the next round, at most ``speed`` along it.
 
-        Where drift asks for more than the speed allows, more is taken.
+        If drift needs more than the speed allows, the step is longer.
         """
         if self.anchor is None:
             return self.stay()
@@ -189,7 +189,7 @@ class FallbackQuery(NamedTuple):
 
     @property
     def _slack(self) -> float:
-        """The slack of the anchor in the round that comes; 0 without one."""
+        """The slack of the anchor in the next round; 0 without one."""
         return 0.0 if self.anchor is None else -self.anchor.level(self.t + 1, self.drift)
 
     def _at(self, anchor: Anchor, share: float) -> Fallback:

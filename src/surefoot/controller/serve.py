@@ -1,7 +1,7 @@
 """A controller behind lines of JSON: one request in, one answer out, for any language.
 
-Requests and answers are versioned by :data:`PROTOCOL`; docs/serve.md has the schema. A request
-that cannot be served is answered by one sentence and changes nothing.
+:data:`PROTOCOL` is the version of requests and answers; docs/serve.md has the schema. The answer to
+a request that cannot be served is one sentence, and nothing changes.
 """
 
 import json
@@ -44,11 +44,11 @@ _KINDS: dict[str, type[Exception] | tuple[type[Exception], ...]] = {
     "journal": StoreError,
     "invalid": (SurefootError, ValueError),
 }
-"""What is refused, by what is raised; anything else is a bug."""
+"""The kind of a rejection, by its exception; any other exception is a bug."""
 
 
 def _commands_of(controller: Any) -> dict[str, PlainTable]:
-    """Return what each command takes, and what is meant by what is left out."""
+    """Return what each command takes, with the defaults."""
     commands: dict[str, PlainTable] = {"hello": {}, "status": {}}
     for name in _COMMANDS:
         if hasattr(controller, name):
@@ -65,7 +65,7 @@ class Service:
     """Answers requests with a controller.
 
     Args:
-        controller: that plays; whoever made it closes it.
+        controller: the player; its maker closes it.
 
     Example:
         >>> from surefoot import Ball
@@ -88,7 +88,7 @@ class Service:
         self._listener, controller.on_alarm = controller.on_alarm, self._keep_alarm
 
     def answer(self, line: bytes) -> str:
-        """Return the answer to a line, without an end of line; it never raises for what it says."""
+        """Return the answer to a line, without an end of line; no line makes it raise."""
         head: Answer = {}
         try:
             request = _parse(line, self.longest)
@@ -112,7 +112,7 @@ class Service:
             self._listener(alarm)
 
     def _line(self, answer: Answer) -> str:
-        """Return an answer as a line, with the alarms that came up since the last one."""
+        """Return an answer as a line, with the alarms since the last one."""
         alarms = [
             alarm._asdict()
             | {"level": logging.getLevelName(alarm.level).lower()}
@@ -123,7 +123,7 @@ class Service:
         return json.dumps(answer | ({"alarms": alarms} if alarms else {}), allow_nan=False)
 
     def too_long(self, size: int) -> str:
-        """Return the answer to a line that was longer than is read.
+        """Return the answer to a line that is too long.
 
         Args:
             size: the number of its bytes.
@@ -197,7 +197,7 @@ class FleetService(Service):
     """Answers requests with a fleet: actions and feedback are lists, one entry per member.
 
     Args:
-        fleet: that plays; whoever made it closes it.
+        fleet: the players; its maker closes it.
 
     Example:
         >>> from surefoot import Ball
@@ -224,7 +224,7 @@ class FleetService(Service):
 
 
 def _parse(line: bytes, longest: int) -> PlainTable:
-    """Return the request in a line; nothing but strict JSON in UTF-8 is one."""
+    """Return the request in a line of strict JSON in UTF-8."""
     if len(line.rstrip(b"\r\n")) > longest:
         _refuse(f"a line must have at most {longest} bytes, got {len(line)}")
     try:
@@ -250,7 +250,7 @@ _OF_MEMBERS = ("cost_gradient", "proposal", "constraint_value", "constraint_subg
 
 
 def _with_nan(value: Any) -> Any:
-    """Return lists with NaN for each null, a number that somebody does not have."""
+    """Return lists with NaN for each null, a missing number."""
     if not isinstance(value, list):
         return value
     return [math.nan if part is None else _with_nan(part) for part in value]
@@ -282,7 +282,7 @@ def _identity(value: Any) -> Any:
 
 
 def _set(value: Any, name: str) -> Any:
-    """Return the set that an object names in the way of the service's file."""
+    """Return the set that an object names, as in the file of the service."""
     if isinstance(value, dict) and value.get("class") in sets.__all__:
         return build(value, name)
     example = '{"class": "Box", "lower": [0], "upper": [1]}'

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, final
 
 from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Certificate, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.errors import (
@@ -169,7 +170,7 @@ class Region:
             w: the end of the step that was cut.
             weights: the multipliers.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no multipliers")
+        raise InvalidValueError(f"region must have multipliers, got {type(self).__name__}")
 
     def price_cut(
         self, end: Array, cut: Projection, x: Array, radius: float

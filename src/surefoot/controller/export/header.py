@@ -208,8 +208,8 @@ def _promise(knowledge: Knowledge) -> str:
     """Return what is true of every action, and the premises of that."""
     # Without drift nothing is pulled towards an anchor, which is all that may need convexity.
     any_form = "nonconvex" in knowledge.allows and not knowledge.errors.drift
-    known = replace(knowledge, convex=False) if any_form else knowledge
-    *others, last = known.premises
+    claims = replace(knowledge, convex=False) if any_form else knowledge
+    *others, last = claims.premises
     premises = f"{', '.join(others)}, and {last}"
     promise = f"g of every action is at most 0, exactly and in double precision, if {premises}"
     return promise + ("; g need not be convex" if any_form else "")
