@@ -22,7 +22,7 @@ os.environ["XDG_CACHE_HOME"] = str(Path(__file__).parents[1] / "build" / "cache"
 
 # A script for the installed wheel, which must find nothing loaded that NumPy alone does not need;
 # collecting doctests would run it here.
-collect_ignore = ["smoke.py"]
+collect_ignore = ["contributed.py", "smoke.py"]
 
 
 @pytest.hookimpl(wrapper=True)

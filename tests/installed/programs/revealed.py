@@ -24,7 +24,7 @@ fleet = Fleet(LeaderFollower.default(known), starts=[[0.0, 0.0], [0.1, 0.0]])
 reveal_type(known.R)  # float
 reveal_type(known.G_g)  # float | None
 reveal_type(LeaderFollower(G_g=1.0, domain=Ball(1.0)))  # LeaderFollower
-reveal_type(LeaderFollower.default)  # constants: Constants; domain: Region; Tuned[LeaderFollower]
+reveal_type(LeaderFollower.default)  # constants: Constants; domain: Set; Tuned[LeaderFollower]
 reveal_type(LeaderFollower.default(known).algorithm)  # LeaderFollower
 reveal_type(PFS.anytime)  # constants: Constants; horizon: int,; domain: Ball | None; Tuned[PFS]
 reveal_type(PFS.anytime(known, 100).algorithm)  # PFS
