@@ -1,20 +1,20 @@
-r"""Learning and safety come apart: any learner proposes, a region decides.
+r"""Learning and safety are separate: any learner proposes, a region decides.
 
-A *proposer* learns from everything that is seen and says where it would like to be. *Knowledge*,
-what is true of the limit g and how wrong readings may be, turns what was read into a *region* of
-next actions that are feasible for every limit that agrees with it. The action is the region's point
-nearest to the wish::
+A *proposer* learns from all feedback and says which action it would like to play. *Knowledge*
+states what is true of the limit g, and bounds the errors of readings. It turns readings into a
+*region* of next actions that are feasible for every limit that agrees with them. The action is the
+point of the region nearest to the proposal::
 
-    feedback --> knowledge.observe --> region --> region.nearest(wish) --> action, certificate
-         \-----> proposer.propose ---> wish -----------/
+    feedback --> knowledge.observe --> region --> region.nearest(proposal) --> action, certificate
+         \-----> proposer.propose ---> proposal -----------/
 
-Safety is the region and one projection: any learner, any optimiser, any person
-may propose. Every certified rule and every filter of the library is such a pair,
-``Certified(proposer, knowledge)``. The rules that have a name, as ``LeaderFollower`` or
-``RegionFilter``, derive from it: their constructor makes the two parts, and has no other fields.
+Safety is the region and one projection: any learner, any optimiser, any person may propose. Every
+certified rule and every filter of the library is a pair ``Certified(proposer, knowledge)``. The
+named rules, such as ``LeaderFollower`` or ``RegionFilter``, derive from it: their constructor makes
+the two parts, and they have no other fields.
 
-Any algorithm may be the proposer (:class:`Learner`). One of your own has three methods
-(:class:`Proposer`); so does a kind of knowledge (:mod:`surefoot.knowledge.region`).
+Any algorithm may be the proposer (:class:`Learner`). A new proposer has three methods
+(:class:`Proposer`), and so has a new kind of knowledge (:mod:`surefoot.knowledge.region`).
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ __all__ = ["Certified"]
 
 
 class Certified(Pair):
-    """A proposer that learns and knowledge that certifies: the module's docstring explains it.
+    """A proposer that learns and knowledge that certifies; see the module's docstring.
 
     Args:
-        proposer: where it would like to be; an algorithm is made a :class:`Learner`.
-        knowledge: what is known of g.
+        proposer: the learner; an algorithm becomes a :class:`Learner`.
+        knowledge: the knowledge of g.
         ramp: how far an action may be from the last one, or each of its entries
             (:mod:`surefoot.knowledge.ramp`); None for any distance.
 
@@ -59,8 +59,8 @@ class Certified(Pair):
         >>> player = Certified(proposer=Proposals(), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
         >>> state = player.init(np.zeros(2))  # g(x) = x[1] - 0.5
         >>> proposal, s = np.array([0.0, 9.0]), np.array([0.0, 1.0])
-        >>> told = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=proposal)
-        >>> state, info = player.step(state, told)
+        >>> feedback = Feedback(constraint_value=-0.5, constraint_subgradient=s, proposal=proposal)
+        >>> state, info = player.step(state, feedback)
         >>> state.x.round(6), info.cut
         (array([0. , 0.5]), True)
     """
@@ -80,36 +80,36 @@ class Certified(Pair):
 
     @cached_property
     def compiled(self) -> Any:
-        """The pair as the kernel has it, in each dimension."""
+        """The pair in the kernel, for each dimension."""
         return Compiled()
 
     @property
     def is_plain(self) -> bool:
-        """Whether the steps are those of the two parts: no subclass changed them."""
+        """Whether no subclass changes the steps of the two parts."""
         names = ("init", "locate", "step", "step_in_python")
         return all(getattr(type(self), name) is getattr(Certified, name) for name in names)
 
     @property
     def engine(self) -> str:
-        """Which engine plays one run; "kernel", or "python" where the kernel has no such pair."""
+        """The engine of one run: "kernel", or "python" if the kernel does not support the pair."""
         d = dimension_of(self.domain) or 1
         return "python" if self.compiled.rule(self, np.zeros(d)) is None else "kernel"
 
     def step(self, state: Memory, feedback: Feedback) -> tuple[Memory, Info]:
-        """Return the state after a round, and what the step knew.
+        """Return the state after a round, and the details of the step.
 
-        The kernel plays what it has, one run of NumPy.
-        :meth:`~surefoot.certified.Certified.step_in_python` says what a step is.
+        The kernel plays one NumPy run of the pairs that it supports.
+        :meth:`~surefoot.certified.Certified.step_in_python` defines a step.
         """
-        found: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
-        return self.step_in_python(state, feedback) if found is None else found
+        answer: tuple[Memory, Info] | None = self.compiled.step(self, state, feedback)
+        return self.step_in_python(state, feedback) if answer is None else answer
 
     def step_in_python(self, state: Memory, feedback: Feedback) -> tuple[CertifiedState, Info]:
-        """Return the same, by the Python text.
+        """Return the same, computed in Python.
 
-        A round without a measurement is a step, too: what is known grows older. So is one that was
-        played outside of the domain, where nothing is known of the constants. Before the first
-        measurement nothing is certified but the start, which stays.
+        A round without a measurement is a step, too: the readings age. So is a round played outside
+        of the domain, where the constants need not hold. Before the first measurement only the
+        start is certified, and it stays.
         """
         knowledge, before = self.knowledge, state.memory
         x = self.locate(state, feedback).action
@@ -130,7 +130,7 @@ class Certified(Pair):
             memory = keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
         if self.ramp is not None:
-            certain = feedback.action is None  # a step led there, and no order
+            certain = feedback.action is None  # a step chose x, not an order
             region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
         region = region.within(feedback.within)
         learner, proposal = self.proposer.propose(state.learner, x, feedback, region)
@@ -138,18 +138,18 @@ class Certified(Pair):
         plan = Plan(point, feedback.within) if knowledge.in_contexts else None
         if proposal.contradictions:
             suspects = (*suspects, lambda: proposal.contradictions)
-        wanted = proposal.point if proposal.wanted is None else proposal.wanted
-        if plan is not None and feedback.context is None:  # nothing is certified before announce
+        proposed = proposal.point if proposal.wanted is None else proposal.wanted
+        if plan is not None and feedback.context is None:  # the action is certified by announce
             still = CertifiedState(state.x, memory, learner, plan)
-            return still, Info(state.x, wanted, None, suspects, proposal.note)
+            return still, Info(state.x, proposed, None, suspects, proposal.note)
         new = freeze(region.nearest(point))
         if isinstance(new, np.ndarray) and new.ndim == 1:
             region.must_certify(new, knowledge.domain)  # safety is these lines
         after = CertifiedState(new, memory, learner, plan)
-        return after, Info(new, wanted, region, suspects, proposal.note)
+        return after, Info(new, proposed, region, suspects, proposal.note)
 
     def _observe(self, memory: Any, reading: Reading) -> Any:
-        """Return the memory with a reading, which one outside of the domain only makes older."""
+        """Return the memory with a reading; outside of the domain it only ages."""
         if self.knowledge.holds(reading.x):
             return self.knowledge.observe(memory, reading)
         if not memory.rounds:
@@ -158,7 +158,7 @@ class Certified(Pair):
 
 
 def copy_point(proposal: Proposal, x: Array) -> Array:
-    """Return the wanted action, which its proposer cannot change any more."""
+    """Return a copy of the proposal, which its proposer cannot change any more."""
     checks.check_like_action(proposal.point, x, "the wanted action")
     return (
         np.array(proposal.point, dtype=np.float64) if isinstance(x, np.ndarray) else proposal.point

@@ -1,8 +1,8 @@
-"""Rounds in contexts: what a certified rule does once the context of the next round is known.
+"""Rounds in contexts: the action is chosen when the context of the next round is known.
 
-In contexts the limit differs from round to round by what is known before the round: a temperature,
-a load, a forecast. An action is certified for the context of its round, so that a step ends with a
-plan, and :meth:`InContexts.announce` turns the plan into an action.
+In contexts the limit depends on something that is known before the round: a temperature, a load, a
+forecast. An action is certified for the context of its round. So a step ends with a plan, and
+:meth:`InContexts.announce` turns the plan into an action.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from surefoot.knowledge.context import read_numbers
 
 
 class Plan(NamedTuple):
-    """What is wanted of the next round while its context is still to be announced, or anew.
+    """The plan for the next round until its context is announced.
 
     Attributes:
-        wish: where the proposer would like to be.
+        proposal: the point that the proposer would like to play.
         within: the set that was announced; None for none.
     """
 
@@ -35,17 +35,17 @@ class InContexts:
     knowledge: Any
 
     def read_context(self, state: Memory, context: Any, *, current: bool = False) -> Context:
-        """Return a context in numbers: the one place that calls functions of yours.
+        """Return a context in numbers: the only place that calls the user's functions.
 
         Args:
-            state: the present one.
+            state: the present state.
             context: as a user reports it, or in numbers already.
-            current: whether it is that of the round of the state, rather than of the next.
+            current: whether it is the context of the current round, not of the next.
         """
         before: Context | None = state.memory.before if current else state.memory.context
         if not isinstance(context, Context):
             if before is None and state.memory.before is not None:
-                rule = "that of the current round first, which is not known"
+                rule = "that of the current round first, which is unknown"
                 raise checks.invalid("context", rule, context)
 
             def read() -> Context:
@@ -60,10 +60,9 @@ class InContexts:
         return Context(read_numbers(place, "context", sizes[0]), features)
 
     def announce(self, state: Memory, context: Context) -> tuple[Memory, Info]:
-        """Return the state with the context of the next round, and its action with it.
+        """Return the state with the context of the next round and the action for it.
 
-        It may be announced anew, until the round was played: nothing is left of what was announced
-        before.
+        The context may be announced again until the round is played; the last one counts.
         """
         assert state.plan is not None
         memory = self.knowledge.announce(state.memory, context)
@@ -77,10 +76,10 @@ class InContexts:
         return after, Info(new, proposal, region)
 
     def want(self, state: Memory, x: Array) -> Memory:
-        """Return the state that wants x in a round whose context is still to be announced."""
+        """Return the state that proposes x in a round whose context is not announced yet."""
         return state if state.plan is None else state._replace(plan=state.plan._replace(proposal=x))
 
     def stand_at(self, state: Memory, x: Array, context: Context) -> Memory:
-        """Return the state that plays x in a context, in which no region is asked."""
+        """Return the state that plays x in a context, without a region."""
         memory = self.knowledge.announce(state.memory, context)
         return state._replace(x=freeze(x.copy()), memory=memory)

@@ -1,6 +1,6 @@
-"""What a certified rule is as an object: two parts, and what others ask of the pair.
+"""A certified rule as an object: two parts, and the properties of the pair.
 
-How the parts play together is :mod:`surefoot.certified`.
+:mod:`surefoot.certified` defines the steps.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class CertifiedState(NamedTuple):
     """What the next round needs.
 
     Attributes:
-        x: the action to play; not certified while the context of its round is not known.
-        memory: what was read.
-        learner: what was learnt.
-        plan: what is wanted, where there are contexts.
+        x: the action to play; not certified until the context of its round is known.
+        memory: the readings.
+        learner: the state of the proposer.
+        plan: the plan for the next round, in contexts.
     """
 
     x: Array
@@ -67,9 +67,9 @@ class Pair(InContexts, OfParts):
     """A rule of two parts, which has no other fields.
 
     Attributes:
-        made_of: the classes that the proposer and the knowledge may be of.
+        made_of: the allowed classes of the proposer and the knowledge.
         declared_by: the classes that declare the arguments of the constructor.
-        typical_needs: what a round asks for, as far as the class knows it.
+        typical_needs: the needs of a round, as far as the class determines them.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -92,8 +92,8 @@ class Pair(InContexts, OfParts):
         if not isinstance(knowledge, Knowledge):
             raise checks.invalid("knowledge", "an object of surefoot.knowledge", knowledge)
         learner = as_proposer(proposer)
-        known: Any = knowledge
-        has_contexts = known.in_contexts and known.context.argument == "context"
+        untyped: Any = knowledge
+        has_contexts = knowledge.in_contexts and untyped.context.argument == "context"
         if learner.in_contexts and not has_contexts:
             raise checks.invalid(
                 "knowledge", f"of contexts for {type(learner).__name__}", knowledge
@@ -113,10 +113,10 @@ class Pair(InContexts, OfParts):
         knowledge: Knowledge,
         ramp: float | Sequence[float] | None = None,
     ) -> Self:
-        """Return the rule of two parts: how one is printed, read from a file, or changed.
+        """Return the rule with these parts, for printing, files and changes.
 
         Args:
-            proposer: of a class that the rule is made of.
+            proposer: of an allowed class.
             knowledge: likewise.
             ramp: how far an action may be from the last one; None for any distance.
         """
@@ -128,7 +128,7 @@ class Pair(InContexts, OfParts):
 
     @property
     def needs(self) -> Needs:  # type: ignore[override]
-        """What a round asks for."""
+        """What a round must provide."""
         one_run = not self.knowledge.takes_batches or self.proposer.is_one_run
         separately = self.knowledge.row_count > 1
         return Needs(
@@ -143,13 +143,13 @@ class Pair(InContexts, OfParts):
 
     @property
     def errors(self) -> Errors:
-        """What feedback may be wrong by without a wrong certificate."""
+        """The errors of feedback that certificates allow for."""
         errors: Errors = self.knowledge.errors
         return errors
 
     @property
     def domain(self) -> Set | None:
-        """The set that holds every action; None where none is known."""
+        """The set that contains every action; None where none is known."""
         domain: Set | None = self.knowledge.domain
         return domain
 
@@ -158,16 +158,16 @@ class Pair(InContexts, OfParts):
         return self.of(self.proposer, replace(self.knowledge, errors=errors), self.ramp)
 
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
-        """Return feedback with its action: the first is the start where a bound there is known."""
-        seen = super().locate(state, feedback)
+        """Return feedback with its action; the first must be the start if it has a start_bound."""
+        located = super().locate(state, feedback)
         is_first = self.knowledge.bounds_start and not state.memory.rounds
-        if is_first and not (seen.action == state.x).all():
-            rule = "the start until that was measured, whose start_bound is known"
-            raise checks.invalid("action", rule, seen.action)
-        return seen
+        if is_first and not (located.action == state.x).all():
+            rule = "the start until it was measured, because start_bound is given"
+            raise checks.invalid("action", rule, located.action)
+        return located
 
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
-        """Return the state, of the same round, whose action is x; before a reading a new start."""
+        """Return the state of the same round with the action x; before a reading, a new start."""
         if not np.any(state.memory.rounds) and state.plan is None:
             first: CertifiedState = self.init(x)
             return first
@@ -178,9 +178,9 @@ class Pair(InContexts, OfParts):
         return self.domain is None or bool(self.domain.contains(x))
 
     def rest(self, state: CertifiedState, x: Array) -> CertifiedState:
-        """Return the state after a round in which nothing was read and x is wanted for the next.
+        """Return the state after a round without a reading; x is proposed for the next.
 
-        Where there are contexts, x is not certified before ``announce``.
+        In contexts, x is not certified before ``announce``.
         """
         if not state.memory.rounds and state.plan is None:
             first: CertifiedState = self.init(x)
@@ -189,16 +189,16 @@ class Pair(InContexts, OfParts):
         return state._replace(x=x, memory=self.knowledge.age(state.memory, state.x), plan=plan)
 
     def observer(self) -> Any:
-        """Return the proposer's sums of a bound on the regret so far, where it has one."""
+        """Return the observer of the proposer's regret bound; None without one."""
         return self.proposer.observer(self.knowledge)
 
 
-def as_proposer(given: Any) -> Proposer:
-    """Return a proposer as it is, an algorithm as a :class:`~surefoot.proposers.Learner`."""
-    if is_algorithm(given):
+def as_proposer(candidate: Any) -> Proposer:
+    """Return a proposer unchanged, an algorithm as a :class:`~surefoot.proposers.Learner`."""
+    if is_algorithm(candidate):
         from surefoot.proposers.learner import Learner
 
-        return Learner(algorithm=given)
-    if not isinstance(given, Proposer):
-        raise checks.invalid("proposer", "a proposer, as Proposals(), or an algorithm", given)
-    return given
+        return Learner(algorithm=candidate)
+    if not isinstance(candidate, Proposer):
+        raise checks.invalid("proposer", "a proposer, as Proposals(), or an algorithm", candidate)
+    return candidate

@@ -21,7 +21,7 @@ def test_a_problem_gets_the_report_that_the_library_has(desk):
 def test_numbers_alone_are_enough(desk):
     code, out, err = desk.do(f"calibrate {MINE} --horizon 2000")
     assert (code, err) == (0, "")
-    assert out.startswith("for T = 2000; from the constants alone: g was not queried\n")
+    assert out.startswith("for T = 2000; from the constants only: g was not queried\n")
     assert "CertifiedPFS.default" in out.split("that apply")[1].split("do not")[0]
 
 
@@ -109,7 +109,7 @@ def test_a_log_bounds_constants_and_the_page_shows_how(desk):
         ("calibrate --constant R=1 --constant sigma=0.3", "sigma must come with the level epsilon"),
         ("calibrate --constant R=inf", "R must be"),
         ("calibrate paper_toy --constant R=2", "given must name constants other than R"),
-        ("calibrate paper_toy --constant G_g=0.9", "what is given is contradicted"),
+        ("calibrate paper_toy --constant G_g=0.9", "the answers contradict what is given"),
         ("calibrate paper_tony", "did you mean 'paper_toy'?"),
         ("calibrate --set rows=3", "--set needs a problem"),
         ("calibrate paper_toy --horizon 30000 --set published=0", "for more than 20000 rounds"),

@@ -152,7 +152,7 @@ def test_a_bound_on_the_start_is_not_one_on_what_somebody_else_played_first(is_h
         controller.hold("a look")
     controller.ask()
     read = {"constraint_value": -0.1, "constraint_subgradient": [1.0], "proposal": [0.4]}
-    words = r"action must be the start until that was measured, .* got array\(\[0.4\]\)"
+    words = r"action must be the start until it was measured, .* got array\(\[0.4\]\)"
     with pytest.raises(InvalidValueError, match=words):
         controller.tell(**read, action=[0.4], context=0.3)
     assert controller.round == 1

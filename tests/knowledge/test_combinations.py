@@ -139,5 +139,5 @@ def test_a_bound_on_the_start_of_a_row_is_not_one_on_what_somebody_else_played_f
     player = RegionFilter(knowledge=Together(rows=(row, Curvature(beta=0.0, reach=2.0))))
     g, s, far = np.array([-0.2, -0.3]), np.ones((2, 1)), np.array([0.4])
     seen = Feedback(None, g, s, proposal=far, action=far)
-    with pytest.raises(ValueError, match="action must be the start until that was measured"):
+    with pytest.raises(ValueError, match="action must be the start until it was measured"):
         player.update(player.init(np.zeros(1)), seen)

@@ -487,7 +487,7 @@ def test_a_curvature_certifies_in_an_additive_context_by_hand():
         known.region(known.announce(memory, at(5.0)), known.errors).nearest(np.ones(1))
     with pytest.raises(InvalidValueError, match="context must be an Additive"):
         ContextCurvature(beta=1.0, reach=2.0, context=LipschitzContext(1.0))
-    with pytest.raises(InvalidValueError, match="its context was not told"):
+    with pytest.raises(InvalidValueError, match="its context was not announced"):
         known.observe(known.init(np.zeros(1)), seen)
 
 
@@ -569,7 +569,9 @@ def test_bad_input_is_one_sentence(make, words):
 def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
     known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
     memory = known.init(np.zeros(1))
-    with pytest.raises(InvalidValueError, match="round 1 cannot be read: its context was not told"):
+    with pytest.raises(
+        InvalidValueError, match="round 1 cannot be read: its context was not announced"
+    ):
         known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors))
     memory = known.announce(memory, at(0.0))
     with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):

@@ -435,7 +435,7 @@ def test_only_what_is_read_among_the_means_can_contradict_convexity():
 
     assert contradictions(0.25, -0.51) == contradictions(0.7, 0.5) == ()
     (said,) = contradictions(0.25, -0.49)  # 0.25 is 5/18 of the way from -1 to 0.8
-    assert said.startswith("round 3: g = -0.49 is above its bound -0.5, which rests on no constant")
+    assert said.startswith("round 3: g = -0.49 is above its bound -0.5, which uses no constant")
 
 
 def test_a_round_that_nobody_measured_counts_as_a_round():
@@ -627,7 +627,7 @@ def test_a_curvature_cannot_be_what_changes_g_where_nothing_moves():
     state = player.init(np.zeros(1))
     state = player.update(state, Feedback(None, -1.0, np.zeros(1), proposal=np.zeros(1)))
     state, info = player.step(state, Feedback(None, 0.1, np.ones(1), proposal=np.zeros(1)))
-    assert any("rests on no constant" in s for s in info.contradictions)
+    assert any("uses no constant" in s for s in info.contradictions)
     assert state.x.tolist() == [0.0]
 
 
@@ -844,7 +844,7 @@ def test_other_refusals():
     with pytest.raises(ValueError, match=r"value_error must be 0 where beta is unknown, got 0\.1"):
         player.step(player.init(np.zeros(1)), Feedback(None, -1.0, np.ones(1), value_error=0.1))
     hull = EstimatedHull(domain=Ball(1.0))
-    with pytest.raises(ValueError, match="ramp needs a known G_g: the way back"):
+    with pytest.raises(ValueError, match="ramp needs a given G_g: the return path"):
         Certified(proposer=Proposals(), knowledge=hull, ramp=0.1)
     with pytest.raises(ValueError, match="rows must keep g <= 0 by known constants each"):
         Together(rows=(hull, hull))
@@ -862,7 +862,7 @@ def test_what_contradicts_a_largest_constant_or_convexity():
     player = filter_of(EstimatedHull(domain=Ball(2.0)))
     state, _ = play(player, HAND, [0.0], [lambda x: [3.0]] * 2)
     _, info = player.step(state, Feedback(None, 0.1, np.ones(1), proposal=np.zeros(1)))
-    assert any("rests on no constant" in s for s in info.contradictions)
+    assert any("uses no constant" in s for s in info.contradictions)
 
 
 def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():

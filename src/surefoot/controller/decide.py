@@ -190,26 +190,31 @@ class Round:
     @property
     def anchor(self) -> Anchor | None:
         """The anchor after the round: the first that was measured, or a better one under drift."""
-        anchor, action = self.loop.anchor, self.input.feedback.action
-        if self.input.is_missing:
-            return anchor
-        if anchor is not None and self.run.rule is not None and not self.drift:
-            x = self.loop.x if action is None else action
-            if x[0] != anchor.x[0]:  # most rounds of a fixed g are elsewhere
-                return anchor
-        if anchor is not None and not anchor.ages:
+        anchor = self.loop.anchor
+        if self.input.is_missing or (anchor is not None and self._leaves_as_is(anchor)):
             return anchor
         measurement = self.measurement
-        if measurement is None:
+        if measurement is None or not self.run.may_play(measurement.x):
             return anchor
         value = measurement.level(self.t, self.drift)
-        if not self.run.may_play(measurement.x):
-            return anchor
         if anchor is None:
             return measurement if value < 0 else None
         if (measurement.x == anchor.x).all():  # the new value counts, better or worse
             return measurement
         return measurement if self.drift and value < anchor.level(self.t, self.drift) else anchor
+
+    def _leaves_as_is(self, anchor: Anchor) -> bool:
+        """Return whether no reading of the round changes an anchor, without asking for one.
+
+        The bound of the anchor does not age, or g is fixed and the round was played elsewhere, as
+        most rounds are.
+        """
+        if self.run.rule is not None and not self.drift:
+            action = self.input.feedback.action
+            x = self.loop.x if action is None else action
+            if x[0] != anchor.x[0]:
+                return True
+        return not anchor.ages
 
     # --- a step of the rule ----------------------------------------------------------------------
 

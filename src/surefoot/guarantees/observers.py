@@ -1,4 +1,4 @@
-r"""Sums over the rounds played, which bound the regret by what was observed."""
+r"""Sums over the rounds played, which bound the regret from observations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ObservedRegret(NamedTuple):
     Attributes:
         steps: :math:`\sum_t \eta_t\|\nabla_t\|^2`.
         cuts: :math:`\sum_t C_t/\eta_t`.
-        tightened: what is in brackets.
+        tightened: the sum in brackets.
         stayed: :math:`\sum \|\nabla_t\|` over the rounds in which nothing moved.
         rho: :math:`\rho_t` of the last round in which something moved.
         inverse_eta: the last :math:`1/\eta_t`; 0 before the first gradient.
@@ -56,7 +56,7 @@ class ObservedRegret(NamedTuple):
         return "Theorem D (3)" if knowledge.observer_kind == "length" else "Theorem C (1)"
 
     def after(self, info: Info) -> ObservedRegret | None:
-        """Return the sums with one more round, from what its step knew; None without a region."""
+        """Return the sums with one more round, given its details; None without a region."""
         note = info.note
         if note is None:
             return self
@@ -88,10 +88,10 @@ class ObservedRegret(NamedTuple):
             algorithm: the rule that was played, whose ball the actions are in.
             state: its state after these rounds.
         """
-        R, seen, tightened = float(algorithm.proposer.radius), state.memory, 0.0
+        R, memory, tightened = float(algorithm.proposer.radius), state.memory, 0.0
         if self.tightened:
-            far = reach_from(algorithm.knowledge.domain, seen.anchor)
-            tightened = far / seen.slack * self.tightened if seen.slack > 0 else math.inf
+            distance = reach_from(algorithm.knowledge.domain, memory.anchor)
+            tightened = distance / memory.slack * self.tightened if memory.slack > 0 else math.inf
         first = 2 * R**2 * self.inverse_eta
         return float(first + 0.5 * self.steps + self.cuts + tightened + 2 * R * self.stayed)
 
@@ -100,7 +100,7 @@ class CutCost(NamedTuple):
     r"""What the cut of a step costs in :class:`ObservedRegret`.
 
     Attributes:
-        rho: :math:`\rho_t`; 0 where nothing is tightened.
+        rho: :math:`\rho_t`; 0 without tightening.
         price: :math:`C_t`.
     """
 
@@ -109,7 +109,7 @@ class CutCost(NamedTuple):
 
 
 class LeaderRegret(NamedTuple):
-    r"""The sums that bound the regret of a run of leaders and follower by what was observed.
+    r"""The sums that bound the regret of leaders and follower from observations.
 
     With :math:`z^k` leader k, :math:`\eta_0 := \eta_1`, and a comparator within D of the start,
     each of these is a bound, and :meth:`bound` returns the smallest:
@@ -185,8 +185,8 @@ class LeaderRegret(NamedTuple):
             return self.steps + self.lags[0] + first
         # The multipliers of the state are eta times those of the dual.
         mu = learnt.cuts.pulls[0] * scale
-        far = float(norm(learnt.gradients + mu @ learnt.cuts.normals))
-        bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * far]
+        distance = float(norm(learnt.gradients + mu @ learnt.cuts.normals))
+        bounds = [self.paid + float(mu @ learnt.cuts.offsets) + D * distance]
         for multiple, lag in zip(self.multiples, self.lags, strict=True):
             steps = multiple * self.steps if multiple else self.lazy_steps
             first = (2.0 / multiple if multiple else 0.5) * D * D * scale

@@ -1,4 +1,4 @@
-"""What is promised of a certified rule that no theorem tunes: what its knowledge certifies."""
+"""The promise of a certified rule without a theorem: what its knowledge certifies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Safety(NamedTuple):
 
     Attributes:
         name: what certifies.
-        kind: what is promised of the constraint, as guarantees name it.
+        kind: the kind of promise about the constraint.
         promises: the three parts; nothing is promised of the regret in advance.
     """
 
@@ -30,12 +30,12 @@ class Safety(NamedTuple):
 
     @property
     def feasibility(self) -> Promise | None:
-        """What is promised of the constraint."""
+        """The promise about the constraint."""
         return self.promises.feasibility
 
     @property
     def observed(self) -> Promise | None:
-        """An upper bound on the regret from what was played; None where there is none."""
+        """An upper bound on the regret, computed from the rounds played; None without one."""
         return self.promises.observed
 
     @property
@@ -48,7 +48,7 @@ class Safety(NamedTuple):
 
 
 def safety_of(algorithm: object) -> Safety | None:
-    """Return what is promised of an algorithm by its knowledge; None where it certifies nothing.
+    """Return the promise of an algorithm by its knowledge; None if it certifies nothing.
 
     Example:
         >>> from surefoot.rules import RegionFilter
@@ -79,17 +79,17 @@ def safety_of(algorithm: object) -> Safety | None:
 
 
 def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promises:
-    """Return the three parts of what is promised of a rule, with or without a theorem.
+    """Return the three promises of a rule, with or without a theorem.
 
-    Whether the regret is bounded by what is played is a matter of the rule, not of its theorem.
+    The observed bound on the regret depends on the rule, not on its theorem.
 
     Args:
         algorithm: the rule.
-        guarantee: what it was tuned for; None where no theorem did.
+        guarantee: the guarantee of its tuning; None without a theorem.
     """
     if guarantee is None:
-        found = safety_of(algorithm)
-        return Promises() if found is None else found.promises
+        safety = safety_of(algorithm)
+        return Promises() if safety is None else safety.promises
     return guarantee.promises._replace(observed=find_observed(algorithm))
 
 

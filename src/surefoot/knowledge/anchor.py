@@ -23,12 +23,12 @@ __all__ = ["ANCHORS", "Anchor", "StandingAnchor", "pull_share"]
 
 
 class Anchor(NamedTuple):
-    """A point, a bound on g there, and the round in which that was so.
+    """A point, a bound on g there, and the round of the bound.
 
     Attributes:
         x: the point.
-        value: g there was at most this; one number per constraint where they are seen apart.
-        round: when.
+        value: an upper bound on g there; one number per constraint if they are seen separately.
+        round: the round of the bound.
     """
 
     x: Array
@@ -75,7 +75,7 @@ ANCHORS: tuple[type[Anchor], ...] = (Anchor, StandingAnchor)
 def pull_share(here: Number, there: Number, keep: Number = 0.0) -> Number:
     """Return the share of the way to an anchor from which on g is at most -keep.
 
-    It is above 1 where there is none: then the anchor itself is outside, as far as is known.
+    It is above 1 if there is none: then the anchor itself may violate.
 
     Args:
         here: the bound on the next g at the action.

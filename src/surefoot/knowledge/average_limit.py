@@ -9,13 +9,13 @@ action.*
 *Proof.* Induction: :math:`\sum_{i\le t+1}g(x_i) \le \sum_{i\le t}g(x_i) + B_t \le 0`. The start has
 :math:`g(x_1) - B_t < 0`, since :math:`B_t \ge 0`. ∎
 
-A reading that errs counts as the least of :math:`\hat g + \nu` and of what was certified, a round
-that nobody measured as what was certified; every sum is rounded up. Where somebody else played an
-action and the sum is above 0, half of the least g is what the next may be, until it is not. The sum
-is that of the values read; those of the true g may be larger by the error of each evaluation.
+A reading with an error counts as the smaller of :math:`\hat g + \nu` and its certified bound. A
+round without a measurement counts as its certified bound. Every sum is rounded up. If an external
+action puts the sum above 0, the next g may be half of the least g until the sum is at most 0. The
+sum is that of the readings; the sum of the true g may be larger by the evaluation errors.
 
-Wrappers are refused: rounds that are played before a late reading comes would spend the same
-budget. So are ramps: the last action may be more than what is left for the next.
+Wrappers are unsupported: rounds that are played before a late reading would spend the same budget.
+So are ramps: the last action may exceed the remaining budget.
 """
 
 import math
@@ -41,11 +41,11 @@ class AverageCertificate(NamedTuple):
 
     Attributes:
         round: the round that was played.
-        budget: what the rounds so far leave.
+        budget: the remaining budget.
         bound: the next g is at most this, which is at most the budget.
         hull: why, for g less the budget.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
+        cut: whether the region changed the proposal.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -69,7 +69,7 @@ class AverageCertificate(NamedTuple):
 
 
 class AverageMemory(NamedTuple):
-    """How many rounds have passed, what the hull is made of, and a bound on the sum of g."""
+    """The number of rounds so far, the memory of the hull, and a bound on the sum of g."""
 
     rounds: Count
     part: HullMemory
@@ -80,7 +80,7 @@ class AverageLimit(LipschitzHull):
     """Knowledge for a limit that must hold on the average over the rounds, at any time.
 
     Args:
-        most: m, what no single g may exceed.
+        most: m, an upper bound on every single g.
 
     The others are those of :class:`~surefoot.knowledge.LipschitzHull`, where g is at most m;
     without drift.
@@ -108,7 +108,7 @@ class AverageLimit(LipschitzHull):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.start_bound is not None:  # it would be one on g, and not on g less a budget
+        if self.start_bound is not None:  # it would bound g, not g less a budget
             raise checks.invalid("start_bound", "None for AverageLimit", self.start_bound)
 
     def first(self, x1: Array) -> Memory:
@@ -116,7 +116,7 @@ class AverageLimit(LipschitzHull):
         return AverageMemory(0.0, super().first(x1), 0.0)
 
     def budget(self, memory: AverageMemory) -> float:
-        """Return what the next g may be: what the rounds so far leave, or half of the least g."""
+        """Return the bound on the next g: the remaining budget, or half of the least g."""
         least = float(min(memory.part.last.value, memory.part.anchor.value, 0.0))
         return max(self._find_rest(memory), 0.5 * least)
 
@@ -124,7 +124,7 @@ class AverageLimit(LipschitzHull):
         return min(self.most, -memory.spent)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         error, part = reading.errors.value, memory.part
         upper = round_up(float(reading.upper)) if error else float(reading.g)
         inside = super().holds(reading.x)
@@ -133,12 +133,12 @@ class AverageLimit(LipschitzHull):
         part = super().learn(part, reading) if inside else super().age(part, reading.x)
         if memory.rounds and self.region(memory, reading.errors).contains(reading.x):
             budget = self.budget(memory)
-            if not reading.lower > budget:  # else what was read contradicts what was certified
+            if not reading.lower > budget:  # else the reading contradicts the certificate
                 upper = min(upper, budget)
         return AverageMemory(memory.rounds + 1.0, part, round_up(memory.spent + upper))
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read: its action was certified."""
+        """Return the memory after a round without a reading: its action was certified."""
         spent = round_up(memory.spent + self.budget(memory))
         return AverageMemory(memory.rounds + 1.0, super().age(memory.part, x), spent)
 
@@ -162,11 +162,11 @@ class AverageLimit(LipschitzHull):
         return bool(memory.spent + bound <= 0)
 
     def holds(self, x: Array) -> bool:
-        """Return True: what is read elsewhere counts for the sum."""
+        """Return True: readings at all actions count for the sum."""
         return True
 
     def certify(self, memory: Memory, errors: Errors) -> Region:
-        """Return what the hull certifies for g less the budget."""
+        """Return the region of the hull for g less the budget."""
         budget = self.budget(memory)
         rounds, *balls = memory.part
         shifted = (b._replace(value=round_up(b.value - budget)) for b in balls)
@@ -180,9 +180,9 @@ class AverageLimit(LipschitzHull):
 
     @property
     def G_g_holds_to(self) -> float:
-        """The largest g at which no slope is longer than G_g."""
+        """The largest g at which G_g bounds every subgradient."""
         return self.most
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what is impossible if the constants are right."""
+        """Return how a reading contradicts the constants, in sentences."""
         return super().contradictions(memory.part, reading)

@@ -1,4 +1,4 @@
-r"""What is certain: knowledge of g turns what was read into a region of certified next actions.
+r"""Knowledge of g turns readings into a region of certified next actions.
 
 What is *known* of g (a bound on its subgradients, on its curvature, ...) is a frozen object, the
 :class:`Knowledge`, together with the errors of readings. What was *read* is its memory, a named
@@ -8,7 +8,7 @@ that agrees with what is known and was read::
     memory = knowledge.init(x1)
     memory = knowledge.observe(memory, Reading(x, g, s, knowledge.errors))  # x was played
     region = knowledge.region(memory, knowledge.errors)
-    x = region.nearest(wish)                          # certified, whatever the wish
+    x = region.nearest(wish)                          # certified, whatever the proposal
     print(region.certificate(x))                      # why
 
 All of these are pure. A memory holds bounds, never readings whose error only the present round
@@ -50,7 +50,7 @@ from surefoot.knowledge.region import Region
 
 __all__ = ["BALLS", "Capability", "Estimate", "Knowledge", "Reading"]
 
-# What was read or learnt so far: a named tuple of its owner's own kind.
+# The readings, or what was learnt, so far: a named tuple of its owner's kind.
 Memory: TypeAlias = Any
 
 Capability: TypeAlias = Literal[
@@ -71,7 +71,7 @@ class Reading(NamedTuple):
 
     Attributes:
         x: the action that was played.
-        g: the value read there; one per constraint where they are seen apart.
+        g: the value read there; one per constraint if they are seen separately.
         s: one subgradient there; one per constraint.
         errors: how wrong these may be.
         age: how many rounds ago it was read.
@@ -85,28 +85,28 @@ class Reading(NamedTuple):
 
     @property
     def upper(self) -> Number:
-        """What g is at most where it was read."""
+        """An upper bound on g at the reading."""
         return self.g + self.errors.value
 
     @property
     def lower(self) -> Number:
-        """What g is at least where it was read."""
+        """A lower bound on g at the reading."""
         return self.g - self.errors.value
 
 
 class Estimate(NamedTuple):
-    """What is known by now of a constant that nobody told; its ``str`` is a sentence.
+    """The present estimate of an unknown constant; its ``str`` is a sentence.
 
     Attributes:
         constant: its name.
         proved: it is at least this.
-        used: what the next action counts on.
-        outside: how many rounds were outside.
-        left: at most so many more will be ...
-        limit: ... if the constant is at most this; infinite where that is so for every g.
+        used: the value that the next action assumes.
+        outside: the number of violations.
+        left: an upper bound on the number of further violations ...
+        limit: ... if the constant is at most this; infinite if that holds for every g.
         spent: the left side of the theorem's budget.
-        unseen: how many rounds that nobody measured count as outside, where a number is allowed.
-        hidden: rounds that are outside by no more than this may be missed, and do not count.
+        unseen: how many rounds without a measurement count as violations, if k are allowed.
+        hidden: violations of at most this size may be missed, and do not count.
     """
 
     constant: str
@@ -155,7 +155,7 @@ SEALED = {
     "region": "certify",
     "in_kernel": "describe_to_kernel",
 }
-"""What belongs to :class:`Knowledge`, and what a kind writes instead."""
+"""Methods of :class:`Knowledge`, and those that a kind writes instead."""
 
 ERRORS_OF: Mapping[Capability, str] = {
     "value": "value_error",
@@ -163,27 +163,27 @@ ERRORS_OF: Mapping[Capability, str] = {
     "drift": "drift",
     "late": "age",
 }
-"""What a round may be wrong by, and its name in sentences."""
+"""The errors of a round, with their names in sentences."""
 
 
 class Knowledge(Declared):
-    """What is true of g, and how wrong readings may be; every method is pure.
+    """What is true of g, and bounds on the errors of readings. All methods are pure.
 
     Attributes:
         errors: the bounds on errors and drift.
         convex: whether g is known to be convex.
-        domain: a known set that holds every action; None where nothing is known.
+        domain: a known set that contains every action; None for none.
         allows: what certificates allow for beside exact readings of one run of a convex g; nothing
             else is accepted.
-        refusals: a sentence of its own for something that is not allowed.
-        slopes: whether certificates rest on slopes ("certify"), slopes only show proposers the way
+        refusals: the sentence for an unsupported capability.
+        slopes: whether certificates use subgradients ("certify"), subgradients only guide proposers
             ("steer"), or none is read ("unused").
         offers: the numbers of its regions that proposers may read (:class:`Region`).
         passes: the errors that it hands on to its ``parts``, which must allow for them.
         row_count: how many constraints are seen, each by itself.
         reach: the largest norm of a feasible point.
-        in_contexts: whether the context of every round must be told before it is played; a memory
-            then has the ``context`` of the next.
+        in_contexts: whether the context of every round must be announced before it is played; a
+            memory then has the ``context`` of the next.
         kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
     """
 
@@ -201,7 +201,7 @@ class Knowledge(Declared):
     kind: ClassVar[Literal["every round", "few violations", "cumulative"]] = "every round"
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Refuse a kind that writes what the base owns."""
+        """Raise for a kind that overrides a method of the base."""
         for name, instead in SEALED.items():
             if name in vars(cls):
                 raise TypeError(
@@ -229,7 +229,7 @@ class Knowledge(Declared):
                 )
 
     def _check_errors(self, errors: Errors, age: Number = 0) -> None:
-        """Refuse errors that certificates do not allow for; an error of unused slopes is none."""
+        """Raise for errors that certificates do not allow for; unused subgradients may err."""
         if self.slopes == "certify" and isinstance(errors.slope, float):
             checks.nonnegative(slope_error=errors.slope)  # which is finite, too
         for word, name in ERRORS_OF.items():
@@ -250,12 +250,12 @@ class Knowledge(Declared):
     def obstacle_to_margins(self) -> str:
         """Why g may not be reported larger than it is; empty where it may.
 
-        Whoever plays near what is certified, and not there, adds what g may rise by (``rise``).
+        A rule that plays near a certified point, not at it, adds the bound ``rise`` to g.
         """
-        for known in (self, *self.parts):
-            if "margin" not in known.allows:
-                return known.refusals.get("margin", "which does not allow for it")
-            if known.bounds_start:
+        for knowledge in (self, *self.parts):
+            if "margin" not in knowledge.allows:
+                return knowledge.refusals.get("margin", "which does not allow for it")
+            if knowledge.bounds_start:
                 return "which has a start_bound of its own"
         return ""
 
@@ -264,7 +264,7 @@ class Knowledge(Declared):
         """Whether a memory may be that of several runs; if not, they are played run by run."""
         return "batch" in self.allows
 
-    # --- what a kind writes ----------------------------------------------------------------------
+    # --- methods of a kind -----------------------------------------------------------------------
 
     @abstractmethod
     def first(self, x1: Array) -> Memory:
@@ -283,7 +283,7 @@ class Knowledge(Declared):
         """Return the certified next actions, in the domain or not."""
 
     def start_margin(self, d: int) -> Number:
-        """Return by how much more than its error the first reading must be below 0."""
+        """Return the margin, beyond its error, by which the first reading must be below 0."""
         return 0.0
 
     def place(self, region: Region) -> Region:
@@ -301,7 +301,7 @@ class Knowledge(Declared):
 
     @final
     def init(self, x1: Array) -> Memory:
-        """Return the memory before the first round; refuse a start outside of the domain."""
+        """Return the memory before the first round; raise for a start outside of the domain."""
         if self.takes_batches:
             x1 = x1 if self.domain is None else start_in(self.domain, x1)
         else:
@@ -310,10 +310,10 @@ class Knowledge(Declared):
 
     @final
     def observe(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
         The reading must be finite and err in no way that the kind does not allow for; the first
-        must be strictly feasible. A run of a batch cannot be refused: its kind makes it NaN.
+        must be strictly feasible. A run of a batch cannot raise: its kind makes it NaN.
         """
         self._check_errors(reading.errors, reading.age)
         if is_number(reading.g) or self.row_count > 1:
@@ -337,7 +337,7 @@ class Knowledge(Declared):
         return self.describe_to_kernel(d) if is_own else None
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read.
+        """Return the memory after a round without a reading.
 
         Args:
             memory: before the round.
@@ -346,9 +346,9 @@ class Knowledge(Declared):
         return memory._replace(rounds=memory.rounds + 1.0)
 
     def standing(self, start: Array) -> Anchor | None:
-        """Return what is known of the start in every round, whatever is read; None for nothing.
+        """Return the bound on g at the start that holds in every round; None without one.
 
-        It must rest on no constant that a reading can refute but the bound itself.
+        It must assume no constant that a reading can refute, except the bound itself.
         """
         return None
 
@@ -363,7 +363,7 @@ class Knowledge(Declared):
         return "none"
 
     def estimate(self, memory: Memory) -> Estimate | None:
-        """Return what is known by now of a constant that was not given; None if all were."""
+        """Return the estimate of a constant that was not given; None if all were."""
         return None
 
     def judge(self, bound: float) -> float:
@@ -376,8 +376,8 @@ class Knowledge(Declared):
         Args:
             memory: after the round.
             before: the memory before the round.
-            bound: on g at the action; infinite where none is known.
-            value: the largest g that the measurement allows; None where nothing was measured.
+            bound: on g at the action; infinite without one.
+            value: the largest g that the measurement allows; None without a measurement.
         """
         return memory
 
@@ -387,7 +387,7 @@ class Knowledge(Declared):
 
     @property
     def bounds_start(self) -> bool:
-        """Whether something is known of the start, so that the first action read must be it."""
+        """Whether there is a bound at the start, so that the first reading must be there."""
         return False
 
     def announce(self, memory: Memory, context: Context | None) -> Memory:
@@ -396,11 +396,11 @@ class Knowledge(Declared):
 
     @abstractmethod
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right.
+        """Return how a reading contradicts the constants, in sentences.
 
         Args:
             memory: before the reading.
-            reading: what was read.
+            reading: the reading.
         """
 
     @property
@@ -411,16 +411,16 @@ class Knowledge(Declared):
     @property
     def premises(self) -> tuple[str, ...]:
         """What must be true for certificates to be right, one phrase each."""
-        known: Any = self
+        untyped: Any = self
         words = ["g is convex"] if self.convex else []
         for name, size in self.constants.items():
             words.append(_CONDITIONS.get(name, name + " is at most {:.6g}").format(size))
         if self.bounds_start:
-            words.append(f"g at the start is at most {known.start_bound:.6g} in every round")
+            words.append(f"g at the start is at most {untyped.start_bound:.6g} in every round")
         elif "known start" not in self.allows:
             words.append("the start is strictly feasible")
         words += self.errors.conditions(self.slopes == "certify")
-        return (*words, known.context.premise) if self.in_contexts else tuple(words)
+        return (*words, untyped.context.premise) if self.in_contexts else tuple(words)
 
     @abstractmethod
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
@@ -429,7 +429,7 @@ class Knowledge(Declared):
         A host that plays a rounded copy of a certified point needs it.
 
         Args:
-            s: the slope of the round; one per row where rows are apart.
+            s: the slope of the round; one per row if rows are separate.
             length: how far the point moves.
             ahead: whether to allow for the slopes of all later rounds, of a convex g.
         """
@@ -439,13 +439,13 @@ class Knowledge(Declared):
         return self.errors.evaluation
 
     def holds(self, x: Array) -> bool:
-        """Return whether the constants hold at an action; what is read elsewhere is not used."""
+        """Return whether the constants hold at an action; other readings are not used."""
         return self.domain is None or bool(self.domain.contains(x))
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array | None]:
-        """Return value and subgradient of a round, each in its form; refuse others.
+        """Return value and subgradient of a round in their forms; raise for other forms.
 
-        The subgradient is None where it is not read, or not told to knowledge that needs none.
+        The subgradient is None if it is not read, or not needed and not reported.
         """
         is_told = self.slopes == "steer" and feedback.constraint_subgradient is not None
         if self.slopes == "certify" or is_told:

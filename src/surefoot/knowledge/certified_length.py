@@ -1,4 +1,4 @@
-r"""What a margin certifies: a ball around where the last action is drawn back to.
+r"""The region of a margin: a ball around the projection of the last action.
 
 Let A bound the distance of :math:`x_t` to the tightened set :math:`X_\rho = \{g \le -\rho\}` (in
 the domain), and q be the projection of :math:`x_t` onto the half-space
@@ -79,7 +79,7 @@ from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Set, Solving
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_start, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise, check_start
 from surefoot.knowledge.errors import (
     EmptyRegionError,
     Errors,
@@ -98,7 +98,7 @@ class LengthMemory(NamedTuple):
     """What the next region is made of, and the bound on the next distance.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         anchor: the first action; under drift the deepest.
         slack: at most -g there, when it was read.
         since: the round of that.
@@ -141,12 +141,12 @@ class CertifiedLength(Knowledge):
     Args:
         G_g: upper bound on every subgradient that the constraint may return at feasible points of
             the domain.
-        domain: a set that holds every action.
+        domain: a set that contains every action.
         rho: the tightening, cut off at half of the start's slack.
         decreasing: whether it is :math:`\rho/\sqrt t` in round t, which needs no horizon.
         sigma: a lower bound on the subgradients near the boundary, where one is known: longer
             certified steps.
-        errors: how wrong readings may be.
+        errors: bounds on the errors of readings.
     """
 
     allows: ClassVar[frozenset[Capability]] = frozenset(
@@ -214,7 +214,7 @@ class CertifiedLength(Knowledge):
         return LengthMemory(zero, x1, zero, zero, x1, zero, *numbers)
 
     def learn(self, memory: LengthMemory, reading: Reading) -> LengthMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, g, s, errors, age = reading
         noise, error, kappa = self.margins(x.shape[-1])
         t, first = memory.rounds + 1.0, memory.rounds == 0
@@ -224,12 +224,12 @@ class CertifiedLength(Knowledge):
         before = self.tightening(t, slack)
         distance = where(first, zero, self._distance(memory, x, when, before, errors))
         limit = where(first, math.inf + zero, self.G_g * distance - before + noise)
-        anchor, since, known = memory.anchor, memory.since, distance
+        anchor, since, certified = memory.anchor, memory.since, distance
         fresh = first
         # A fixed g stays as certain where the action is as it was before it was played.
         may_stay = (g + errors.value <= 0) | (limit <= 2 * noise)
         if not errors.is_exact:
-            # G_g holds on the way to an action that was certified, not to one that may be outside.
+            # G_g holds on the way to a certified action, not to a possibly infeasible one.
             upper = where(limit <= 2 * noise, minimum(upper, limit), upper)
         if errors.drifts:
             may_stay = upper == upper
@@ -243,13 +243,13 @@ class CertifiedLength(Knowledge):
         anchor, since = where(fresh, x, anchor), where(fresh, when + zero, since)
         rho = self.tightening(t, slack)
         if errors.drifts:
-            known = where(rho > before, math.inf + zero, distance)
+            certified = where(rho > before, math.inf + zero, distance)
         excess, rise = upper + rho, upper + slack
-        # Inside, and from a start that is refused, the denominator may be anything: make it 1.
+        # Inside, and for a rejected start, the denominator is irrelevant: make it 1.
         near = maximum(excess, zero) / where(rise > 0, rise, 1.0) * norm(x - anchor)
         if self.sigma is not None:
             near = minimum(near, maximum(excess, zero) / self.sigma)
-        A, inside = minimum(near, known), upper <= -rho
+        A, inside = minimum(near, certified), upper <= -rho
         level = g - errors.value - where(inside, zero, errors.slope * A)
         squared = dot(s, s)
         # From g itself, so that the difference loses no digits, and by one noise less than the
@@ -257,12 +257,12 @@ class CertifiedLength(Knowledge):
         cut = maximum(level + rho - 2 * noise, zero)
         cut = cut / where(squared > 0, sqrt(squared), math.inf)
         root = sqrt(maximum(A - cut, zero) * (A + cut) + kappa * A * A)
-        drawn, left = self._project(project_halfspace(x, level + rho - noise, s), root)
-        left = where(inside, excess / self.G_g, left)
+        projection, remainder = self._project(project_halfspace(x, level + rho - noise, s), root)
+        remainder = where(inside, excess / self.G_g, remainder)
         stay = where(may_stay, upper, math.inf + zero)
-        seen = (t, anchor, seen_slack, since, x, when + zero, upper, level, s, rho)
-        made = LengthMemory(*seen, drawn, left, A, x, stay, zero > 0)
-        return made if errors.is_exact else self._pull(made, slack, error, errors)
+        numbers = (t, anchor, seen_slack, since, x, when + zero, upper, level, s, rho)
+        after = LengthMemory(*numbers, projection, remainder, A, x, stay, zero > 0)
+        return after if errors.is_exact else self._pull(after, slack, error, errors)
 
     def holds(self, x: Array) -> bool:
         """Return whether an action of one run is in the domain; a batch is trusted."""
@@ -279,8 +279,8 @@ class CertifiedLength(Knowledge):
         if isinstance(self.domain, (Ball, Box)):
             return self.domain.project(p), distance
         if isinstance(self.domain, Solving):
-            found = self.domain.nearest(p)
-            return found.point, distance + found.error
+            projection = self.domain.nearest(p)
+            return projection.point, distance + projection.error
         q = self.domain.project(p)
         way = q - p
         gap = dot(way, q - self.domain.minimize_linear(way))
@@ -323,7 +323,7 @@ class CertifiedLength(Knowledge):
     ) -> LengthMemory:
         """Return the memory with the pull towards the anchor, where a step is of no use."""
         upper, rho, zero = memory.upper, memory.rho, 0.0 * memory.rho
-        # What g may rise by from the reading to the next round.
+        # The rise of g from the reading to the next round.
         v = errors.drift * (memory.rounds + 1.0 - memory.read)
         rise, x, anchor = upper + slack, memory.x, memory.anchor
         room = (rho - v) / self.G_g - memory.left - error
@@ -340,10 +340,13 @@ class CertifiedLength(Knowledge):
         target = snap_inside(self.domain, x + where(pulled, share, zero) * (anchor - x))
         target = where(stale, anchor, target)
         # A pulled action is in the tightened set: there is nothing left of the distance.
-        drawn, left = where(pulled, target, memory.drawn), where(pulled, zero, memory.left)
+        projection, remainder = (
+            where(pulled, target, memory.drawn),
+            where(pulled, zero, memory.left),
+        )
         low = where(stale, -slack, where(pulled, -level, memory.target_level))
         return memory._replace(
-            target=target, target_level=low, is_pulled=pulled, drawn=drawn, left=left
+            target=target, target_level=low, is_pulled=pulled, drawn=projection, left=remainder
         )
 
     def certify(self, memory: LengthMemory, errors: Errors) -> LengthRegion:
@@ -368,20 +371,20 @@ class CertifiedLength(Knowledge):
         # to it: as that of somebody else, whose reading comes late.
         certified = limit <= 4 * noise
         outside = not certified and reading.upper + noise > 0
-        found = check_rise(t, reading, G_g, noise, float(self.reach), may_be_outside=outside)
+        sentences = check_rise(t, reading, G_g, noise, float(self.reach), may_be_outside=outside)
         if certified:
-            found += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
+            sentences += check_bound(t, reading, limit, 0.0, f"G_g = {G_g:.6g} is too small")
         after = self.learn(memory, reading)
         cut = max(after.level + after.rho - noise, 0.0) / slope_norm if slope_norm > 0 else 0.0
         # Computed distances err by the root of the rounding unit relative to themselves.
         if cut > after.distance * (1 + 1e-7) + error and after.upper > -after.rho:
             words = "G_g, sigma or the start is wrong"
-            found += (
+            sentences += (
                 f"round {t}: the cut moves by {cut:.6g}, more than the distance "
                 f"{after.distance:.6g} to the tightened set: "
                 + (words if errors.is_exact else list_causes(errors, words)),
             )
-        return found
+        return sentences
 
 
 StepRule: TypeAlias = Literal["slack", "contraction", "pulled", "stayed"]
@@ -401,8 +404,8 @@ class StepCertificate(NamedTuple):
         length: r, how far from the drawn-back action is certified.
         taken: how far from it the next action is, never more than ``length``.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that the certificate rests on.
-        cut: whether the region changed the action that was wanted.
+        G_g: the Lipschitz constant.
+        cut: whether the region changed the proposal.
         errors: what the certificate allows for.
     """
 
@@ -461,12 +464,12 @@ class LengthInKernel(KnowledgeInKernel):
     def certificate(self, step: KernelStep) -> StepCertificate:
         """Return why the next action is feasible."""
         n = step.numbers
-        taken = (-n.value, n.rho, n.room, n.distance, n.bound, float(self.fields["G_g"]))
-        return StepCertificate(int(n.round), RULES[int(n.kind)], *taken, bool(n.cut), step.errors)
+        numbers = (-n.value, n.rho, n.room, n.distance, n.bound, float(self.fields["G_g"]))
+        return StepCertificate(int(n.round), RULES[int(n.kind)], *numbers, bool(n.cut), step.errors)
 
 
 class LengthRegion(Region):
-    """The ball around q; where nothing is certified beyond it, one point."""
+    """The ball around q; one point if nothing is certified beyond it."""
 
     knowledge: CertifiedLength
     memory: LengthMemory
@@ -511,28 +514,28 @@ class LengthRegion(Region):
         return bool(0.5 * memory.slack <= used < memory.slack)
 
     def _find_point(self) -> None:
-        r"""Find what is certified where there is no room: the pull's end, or the action itself.
+        r"""Find the certified point without a ball: the end of the pull, or the action itself.
 
         A fixed g that is at most 0 there may stay for ever. Under drift the rounds that nobody
         measures take it further on the way to the anchor: with h the level there, :math:`\alpha`
         the anchor's slack, both when the action was read, and kv the rise since then, by the share
         :math:`(h + kv)/(h + \alpha)`.
         """
-        seen, knowledge = self.memory, self.knowledge
-        self.point, self.point_level = seen.target, seen.target_level
+        memory, knowledge = self.memory, self.knowledge
+        self.point, self.point_level = memory.target, memory.target_level
         self.has_point = self.longest == self.longest
         if not self.errors.drifts:
-            lost = self.point_level == math.inf
-            self.point = where(lost, seen.anchor, self.point)
-            self.point_level = where(lost, -seen.slack, self.point_level)
+            is_missing = self.point_level == math.inf
+            self.point = where(is_missing, memory.anchor, self.point)
+            self.point_level = where(is_missing, -memory.slack, self.point_level)
             return
         margin = knowledge.G_g * self.error
-        slack = knowledge._slack(seen, seen.read, self.errors)
+        slack = knowledge._slack(memory, memory.read, self.errors)
         moves = self.point_level + self.rise > 0
         deep = slack >= self.rise + margin
         over, whole = self.point_level + self.rise + margin, self.point_level + slack
         share = over / where(moves & deep, whole, math.inf)
-        onwards = snap_inside(knowledge.domain, self.point + share * (seen.anchor - self.point))
+        onwards = snap_inside(knowledge.domain, self.point + share * (memory.anchor - self.point))
         self.point = where(moves, onwards, self.point)
         self.point_level = where(moves, -self.rise, self.point_level)
         self.has_point = self.has_point & where(moves, deep, self.has_point)
@@ -544,7 +547,7 @@ class LengthRegion(Region):
         """
         tolerance = 4 * (self.x.shape[-1] + 8) * UNIT * self.knowledge.reach
         inside = (norm(w - self.memory.drawn) <= self.longest + tolerance) & (self.longest > 0)
-        # Not w itself: the square of what is far away may be no float.
+        # Not w itself: the square of a far point may overflow.
         inside = inside & self.knowledge.domain.contains(where(inside, w, self.memory.drawn))
         return inside | (all_entries(w == self.point) & self.has_point)
 
@@ -557,21 +560,21 @@ class LengthRegion(Region):
         if certain is False:
             drift = self.errors.drift
             raise EmptyRegionError.of_drift(self.round, self.memory.anchor, -self.slack, drift)
-        found, q = self.end_step(w), self.memory.drawn
-        far, room = norm(found - q), maximum(self.longest, 0.0)
-        share = minimum(room / where(far > 0, far, 1.0), 1.0)
-        drawn = snap_inside(self.knowledge.domain, q + share * (found - q))
-        found = where(far <= room, found, drawn)
-        found = where(good, w, where(self.longest > 0, found, self.point))
+        end, q = self.end_step(w), self.memory.drawn
+        distance, room = norm(end - q), maximum(self.longest, 0.0)
+        share = minimum(room / where(distance > 0, distance, 1.0), 1.0)
+        inner = snap_inside(self.knowledge.domain, q + share * (end - q))
+        end = where(distance <= room, end, inner)
+        end = where(good, w, where(self.longest > 0, end, self.point))
         # A start that is not strictly feasible certifies nothing, nor does a g that is NaN.
-        return where(certain & (self.longest == self.longest), found, math.nan)
+        return where(certain & (self.longest == self.longest), end, math.nan)
 
     def end_step(self, w: Array) -> Array:
         """Return where a step to w ends: no longer than certified, then half-space and domain."""
         way = w - self.x
         size = norm(way)
         if is_number(size) and not size < math.inf:
-            check_wish(w, self.x)
+            check_proposal(w, self.x)
         room = maximum(self.longest, 0.0)
         y = self.x + minimum(room / where(size > 0, size, 1.0), 1.0) * way
         y = where(size <= room, w, y)
@@ -580,32 +583,32 @@ class LengthRegion(Region):
 
     def cut_by_half_space(self, y: Array) -> Array:
         """Return the projection onto the tightened half-space of the reading."""
-        seen = self.memory
-        excess = seen.level + dot(seen.s, y - seen.x) + seen.rho - self.noise
-        return project_halfspace(y, excess, seen.s)
+        memory = self.memory
+        excess = memory.level + dot(memory.s, y - memory.x) + memory.rho - self.noise
+        return project_halfspace(y, excess, memory.s)
 
     def price_cut(
-        self, wanted: Array, cut: Projection, x: Array, radius: float
+        self, end: Array, cut: Projection, x: Array, radius: float
     ) -> tuple[float, float]:
         """Return the tightening of the round and the price of a cut; Theorem D."""
-        p = self.cut_by_half_space(wanted)
-        moved = sum(dot(way, way) for way in (wanted - p, p - x))
+        p = self.cut_by_half_space(end)
+        moved = sum(dot(way, way) for way in (end - p, p - x))
         return self.memory.rho, -0.5 * float(moved)
 
     def certificate(self, x: Array, cut: bool = False) -> StepCertificate:
         r"""Return why a point is feasible: :math:`g \le G_g(\|p - q\| + B + e) - \rho \le 0`."""
-        seen = self.memory
-        rule: StepRule = "slack" if seen.upper <= -seen.rho else "contraction"
-        taken, bound = 0.0, min(float(self.point_level + self.rise), 0.0)
-        if seen.is_pulled or not (self.longest > 0 or all_entries(x == seen.x)):
+        memory = self.memory
+        rule: StepRule = "slack" if memory.upper <= -memory.rho else "contraction"
+        step, bound = 0.0, min(float(self.point_level + self.rise), 0.0)
+        if memory.is_pulled or not (self.longest > 0 or all_entries(x == memory.x)):
             rule = "pulled"
         elif self.longest > 0:
-            taken = float(norm(x - seen.drawn))
-            reached = seen.left + taken + self.error
+            step = float(norm(x - memory.drawn))
+            reached = memory.left + step + self.error
             # At the full length this is 0, up to a rounding that the error leaves room for.
-            bound = min(float(self.slope_norm * reached - seen.rho + self.rise), 0.0)
+            bound = min(float(self.slope_norm * reached - memory.rho + self.rise), 0.0)
         else:
             rule = "stayed"
         t, slack, G_g = int(self.round), -float(self.upper), float(self.slope_norm)
-        lengths = (slack, float(seen.rho), float(self.longest), taken, bound, G_g)
+        lengths = (slack, float(memory.rho), float(self.longest), step, bound, G_g)
         return StepCertificate(t, rule, *lengths, cut, self.errors)

@@ -1,7 +1,7 @@
-r"""Contexts that are known before acting: what g can rise by from one context to another.
+r"""Contexts that are known before acting: bounds on the rise of g between contexts.
 
-The limit is :math:`g(x; c)`: the context c of a round is told, x is played, then g and a slope in x
-are read there. What is known of contexts is one function, the *rise* w, with
+The limit is :math:`g(x; c)`: the context c of a round is announced, x is played, then g and a
+subgradient in x are read there. Knowledge of contexts is one function, the *rise* w, with
 
 .. math:: g(x; c) \le g(x; c') + w(c', c) \quad \text{for all } x .
 
@@ -37,13 +37,13 @@ __all__ = ["Additive", "AnnouncedDrift", "ContextKind", "JointContext", "Lipschi
 
 
 def read_numbers(value: Any, name: str, length: int | None = None) -> Array:
-    """Return one or several numbers as a vector; refuse another length, and what is not finite."""
+    """Return one or several finite numbers as a vector; raise for another length."""
     numbers = np.atleast_1d(checks.to_numbers(value, name, "a number, or a vector of numbers"))
-    found: Array = checks.to_vector(numbers, name)
-    if length is not None and len(found) != length:
+    vector: Array = checks.to_vector(numbers, name)
+    if length is not None and len(vector) != length:
         rule = "one number" if length == 1 else f"{length} numbers, as before"
-        raise InvalidValueError(f"{name} must be {rule}, got {len(found)}")
-    return found
+        raise InvalidValueError(f"{name} must be {rule}, got {len(vector)}")
+    return vector
 
 
 NO_DELAY: Mapping[Capability, str] = {"late": "0: contexts know no delay"}
@@ -51,10 +51,10 @@ NO_DELAY: Mapping[Capability, str] = {"late": "0: contexts know no delay"}
 
 
 def check_context(memory: Any) -> None:
-    """Raise unless the context of a round was told before it is read."""
+    """Raise unless the context of a round was announced before its reading."""
     if memory.context is None:
         raise InvalidValueError(
-            f"round {int(memory.rounds) + 1} cannot be read: its context was not told"
+            f"round {int(memory.rounds) + 1} cannot be read: its context was not announced"
         )
 
 

@@ -1,4 +1,4 @@
-r"""What values, slopes and a curvature in other contexts certify in this one: additive contexts.
+r"""Certificates from readings in other contexts and a smoothness constant: additive contexts.
 
 **Theorem X1 (curvature).** *Let* :math:`g(x; c) = h(x) + q(c)` *with q known, and let g curve
 upwards by at most* :math:`\beta` *where it is at most 0, in every context. With* :math:`(x_i, g_i,
@@ -39,12 +39,12 @@ __all__ = ["ContextCurvature", "MovedMemory"]
 
 
 class MovedMemory(NamedTuple):
-    """What was read, as it is in the context of the last round.
+    """The readings, carried to the context of the last round.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         before: the context of the last of them; None in the first.
-        context: that of the next; None where it was not told yet.
+        context: that of the next; None until it is announced.
         part: the readings.
     """
 
@@ -55,7 +55,7 @@ class MovedMemory(NamedTuple):
 
 
 class ContextCurvature(Curvature):
-    """Knowledge of a curvature, and of a context that is added to g.
+    """Knowledge of a smoothness constant, and of a context that is added to g.
 
     Args:
         context: what is added.
@@ -84,7 +84,7 @@ class ContextCurvature(Curvature):
         return MovedMemory(0.0, None, None, part._replace(anchor=part.last))
 
     def _move(self, memory: MovedMemory) -> CurvatureMemory:
-        """Return what was read as it is in the context of the next round."""
+        """Return the readings, carried to the context of the next round."""
         part, before, after = memory.part, memory.before, memory.context
         if before is None or after is None or (before.place == after.place).all():
             return part
@@ -100,13 +100,13 @@ class ContextCurvature(Curvature):
         return part._replace(last=move(part.last), anchor=move(part.anchor), low=low)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         check_context(memory)
         part = super().learn(self._move(memory), reading)
         return MovedMemory(part.rounds, memory.context, None, part)
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read."""
+        """Return the memory after a round without a reading."""
         part = self._move(memory)
         part = super().age(part, x) if part.rounds else part
         return MovedMemory(part.rounds, memory.context or memory.before, None, part)
@@ -116,5 +116,5 @@ class ContextCurvature(Curvature):
         return super().certify(self._move(memory), errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        """Return how a reading of one run contradicts beta and the errors."""
         return super().contradictions(self._move(memory), reading)

@@ -1,4 +1,4 @@
-r"""What values in other contexts certify in this one: the convex hull of balls, for contexts told.
+r"""Certificates from values in other contexts: the convex hull of balls, for given contexts.
 
 With :math:`(x_i, g_i, c_i)` what was read, and w what g can rise by between contexts
 (:mod:`surefoot.knowledge.context`), :math:`l_i(c) = g_i + w(c_i, c)` bounds g at :math:`x_i` in the
@@ -67,7 +67,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context, Number
 from surefoot.knowledge.base import Capability, Memory, Reading
 from surefoot.knowledge.context import NO_DELAY, AnnouncedDrift, ContextKind, check_context
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.mean_ball import find_mean_ball
@@ -85,15 +85,15 @@ class ContextCertificate(NamedTuple):
     Attributes:
         round: the round that was played.
         place: of the next context.
-        rounds: whose readings it rests on; 0 is the bound at the start that holds in every context.
+        rounds: the rounds of its readings; 0 is the bound at the start that holds in every context.
         weights: of these, which add up to 1 but for rounding.
-        level: what g is at most, in the context, at the mean of their actions.
+        level: an upper bound on g, in the context, at the mean of their actions.
         distance: from there to the next action.
         room: how far from there is certified.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
+        G_g: the Lipschitz constant.
+        cut: whether the region changed the proposal.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -125,7 +125,7 @@ def _name(i: int) -> str:
 
 
 class Seen(NamedTuple):
-    """Rounds that were read, a row or an entry for each; the first is the start, then in order.
+    """Readings, a row or an entry for each; the first is the start, then in order.
 
     Attributes:
         x: the actions.
@@ -140,14 +140,14 @@ class Seen(NamedTuple):
     round: Annotated[Array, Axes("seen"), Span(0, MOST, is_whole=True)]
 
     def add(self, x: Array, value: float, place: Array, t: float) -> Seen:
-        """Return these and one more."""
+        """Return these readings and one more."""
         rows: Array = np.append(self.place, place).reshape(-1, len(place))
         return Seen(
             np.vstack([self.x, x]), np.append(self.value, value), rows, np.append(self.round, t)
         )
 
     def without(self, i: int) -> Seen:
-        """Return these without one."""
+        """Return these readings without one."""
         return Seen(*(np.delete(part, i, axis=0) for part in self))
 
 
@@ -155,10 +155,10 @@ class ContextMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         before: the context of the last of them; None in the first.
-        context: that of the next; None where it was not told yet.
-        seen: what was read.
+        context: that of the next; None until it is announced.
+        seen: the readings.
     """
 
     rounds: Count
@@ -168,16 +168,16 @@ class ContextMemory(NamedTuple):
 
     @property
     def place(self) -> Array | None:
-        """The place of the next round, or of the last one while that is not known."""
-        known = self.context or self.before
-        return None if known is None else known.place
+        """The place of the next round, or of the last one until it is announced."""
+        context = self.context or self.before
+        return None if context is None else context.place
 
 
 class ContextHull(LipschitzHull):
-    """Knowledge that g is convex in every context, with slopes of at most G_g, and of contexts.
+    """Knowledge of contexts and of a g that is convex in each, with Lipschitz constant G_g.
 
     Args:
-        context: what g can rise by between contexts.
+        context: a bound on the rise of g between contexts.
         start_bound: g at the first action is at most this in every context. Without it, nothing
             may be certified in a context that is harsher than those before.
 
@@ -211,55 +211,55 @@ class ContextHull(LipschitzHull):
     def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""
         none = np.zeros(0)
-        # Nothing has drifted before the first round.
+        # There is no drift before the first round.
         first = Context(np.zeros(1)) if isinstance(self.context, AnnouncedDrift) else None
-        seen = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
-        return ContextMemory(0.0, None, first, seen)
+        readings = Seen(np.zeros((0, len(x1))), none, np.zeros((0, 0)), none)
+        return ContextMemory(0.0, None, first, readings)
 
     def age(self, memory: Memory, x: Array) -> Memory:
-        """Return the memory with a round in which nothing was read."""
+        """Return the memory after a round without a reading."""
         before, rounds = memory.context or memory.before, memory.rounds
-        rounds = rounds + 1.0 if rounds else rounds  # they are counted from the first reading
+        rounds = rounds + 1.0 if rounds else rounds  # counted from the first reading
         return memory._replace(rounds=rounds, before=before, context=None)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, upper, errors = reading.x, reading.upper, reading.errors
         t, context = memory.rounds + 1.0, memory.context
         check_context(memory)
         if memory.rounds and errors.value:
-            # What was certified before bounds g there as well as the reading does.
+            # An earlier certificate bounds g there as well as the reading does.
             bound = ContextRegion(self, memory, errors).bound(x)
             upper = min(upper, bound + self.noise(len(x))) if bound <= 0.0 else upper
-        seen = memory.seen.add(x, upper, context.place, t)
-        if len(seen.value) > KEPT + 2:
-            seen = seen.without(self._least_missed(seen))
-        return ContextMemory(t, context, None, seen)
+        readings = memory.seen.add(x, upper, context.place, t)
+        if len(readings.value) > KEPT + 2:
+            readings = readings.without(self._least_missed(readings))
+        return ContextMemory(t, context, None, readings)
 
-    def _least_missed(self, seen: Seen) -> int:
-        """Return which round, neither the first nor the last, the others replace best."""
-        x, value, place, _ = seen
+    def _least_missed(self, readings: Seen) -> int:
+        """Return the index of the reading, neither first nor last, that the others replace best."""
+        x, value, place, _ = readings
         ways = x[:, None] - x
         separately = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
-        there = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
-        np.fill_diagonal(there, math.inf)
-        return 1 + int((there.min(axis=0) - value)[1:-1].argmin())
+        bounds = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
+        np.fill_diagonal(bounds, math.inf)
+        return 1 + int((bounds.min(axis=0) - value)[1:-1].argmin())
 
     def certify(self, memory: Memory, errors: Errors) -> Region:
-        """Return the hull of the balls, in the known set where there is one."""
+        """Return the hull of the balls, in the known set if there is one."""
         return ContextRegion(self, memory, errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right."""
+        """Return how a reading contradicts the constants, in sentences."""
         x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
-        found = check_rise(t, reading, self.G_g, noise, float(self.reach))
+        sentences = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if not memory.rounds:
-            return found + self.check_start_bound(t, reading, 4 * noise)
+            return sentences + self.check_start_bound(t, reading, 4 * noise)
         region = ContextRegion(self, memory, reading.errors)
-        limit = region.bound(x)  # infinite where nothing was certified
-        rests = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rests)})"
-        return found + check_bound(t, reading, limit, 4 * noise, words)
+        limit = region.bound(x)  # infinite if nothing was certified
+        rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
+        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
+        return sentences + check_bound(t, reading, limit, 4 * noise, words)
 
 
 class ContextRegion(Region):
@@ -268,7 +268,7 @@ class ContextRegion(Region):
     Args:
         knowledge: the constants.
         memory: what was read, and the context.
-        errors: what it allows for.
+        errors: the errors that it allows for.
     """
 
     knowledge: ContextHull
@@ -293,44 +293,50 @@ class ContextRegion(Region):
 
     def __init__(self, knowledge: ContextHull, memory: ContextMemory, errors: Errors) -> None:
         self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds
-        seen, place = memory.seen, memory.place
+        readings, place = memory.seen, memory.place
         assert place is not None
         self.place: Array = place
-        self.x, self.upper, self.read_place = seen.x[-1], float(seen.value[-1]), seen.place[-1]
-        d, last = len(self.x), len(seen.value) - 1
+        self.x, self.upper, self.read_place = (
+            readings.x[-1],
+            float(readings.value[-1]),
+            readings.place[-1],
+        )
+        d, last = len(self.x), len(readings.value) - 1
         self.slope_norm, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
         self.rounding = knowledge._rounding(d)
         if knowledge.start_bound is not None:
-            seen = seen.add(seen.x[0], float(knowledge.start_bound), place, 0.0)
-        self.seen, self.values, self.mixes = seen, seen.value, np.eye(len(seen.value))
+            readings = readings.add(readings.x[0], float(knowledge.start_bound), place, 0.0)
+        self.seen, self.values, self.mixes = readings, readings.value, np.eye(len(readings.value))
         if knowledge.context.is_joint:
-            self.mixes = np.vstack([self.mixes, _pairs_around(place, seen.place)])
+            self.mixes = np.vstack([self.mixes, _pairs_around(place, readings.place)])
         else:
-            rise = knowledge.context.rise(seen.place, place)
-            self.values = np.where(rise == 0.0, seen.value, round_up(seen.value + rise))
-        self.centres = self.mixes @ seen.x
+            rise = knowledge.context.rise(readings.place, place)
+            self.values = np.where(rise == 0.0, readings.value, round_up(readings.value + rise))
+        self.centres = self.mixes @ readings.x
         self.radii = self._rooms(self.mixes)
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
         self._remember(self.mixes[[self.radii.argmax(), last]])
 
     def levels(self, weights: Array) -> Array:
-        """Return what g is at most, in the context, at means of the actions: one for each row."""
+        """Return upper bounds on g, in the context, at means of the actions: one for each row."""
         levels = weights @ self.values
         if self.knowledge.context.is_joint:
             levels = levels + self.knowledge.context.rise(weights @ self.seen.place, self.place)
         return levels
 
     def _rooms(self, weights: Array) -> Array:
-        """Return the radii of the balls around means, less what rounding takes."""
-        known, levels = self.knowledge, self.levels(weights)
+        """Return the radii of the balls around means, less the margin for rounding."""
+        knowledge, levels = self.knowledge, self.levels(weights)
         sizes = weights @ np.abs(self.values) + np.abs(levels)
-        if known.context.is_joint:
-            far = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
-            sizes = sizes + known.context.G_c * far
+        if knowledge.context.is_joint:
+            distance = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
+            sizes = sizes + knowledge.context.G_c * distance
         several = 4 * (weights.shape[1] + 4) * UNIT
-        lost = known._lost(len(self.x)) + several * (float(known.reach) + sizes / known.G_g)
-        return -levels / known.G_g - lost
+        margin = knowledge._lost(len(self.x)) + several * (
+            float(knowledge.reach) + sizes / knowledge.G_g
+        )
+        return -levels / knowledge.G_g - margin
 
     def stays(self, w: Array) -> bool:
         """Return whether a point is the last action, and the context is no harsher than there."""
@@ -344,9 +350,9 @@ class ContextRegion(Region):
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
         weights, centres, rooms = self.found
-        far: Array = np.linalg.norm(w - centres, axis=1)
-        i = int((far - rooms).argmin())
-        if not far[i] <= rooms[i] + self.rounding:
+        distances: Array = np.linalg.norm(w - centres, axis=1)
+        i = int((distances - rooms).argmin())
+        if not distances[i] <= rooms[i] + self.rounding:
             new = self._find_weights(w)
             self._remember(np.vstack([weights[:1], weights[1:][-7:], new]))
             weights, centres, rooms = self.found
@@ -355,7 +361,7 @@ class ContextRegion(Region):
         return weights[i], offset, float(norm(offset)), float(rooms[i])
 
     def _remember(self, weights: Array) -> None:
-        """Keep means whose balls were found to be certified: what is near one needs no search."""
+        """Keep means whose balls are certified: points near one need no search."""
         rooms = self._rooms(weights)
         weights = weights[rooms >= 0.0]
         self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
@@ -370,21 +376,21 @@ class ContextRegion(Region):
         return weights
 
     def nearest(self, w: Array) -> Array:
-        """Return nearly the certified point nearest to w; w itself where it is certified."""
-        check_wish(w, self.x)
+        """Return nearly the certified point nearest to w; w itself if it is certified."""
+        check_proposal(w, self.x)
         if not self.depth > 0.0:
             raise self.explain_empty()
-        weights, offset, far, room = self._ball(w)
-        if far <= room + self.rounding:
+        weights, offset, distance, room = self._ball(w)
+        if distance <= room + self.rounding:
             return w
-        return weights @ self.seen.x + (room / far) * offset
+        return weights @ self.seen.x + (room / distance) * offset
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if not self.depth > 0.0:
             return False
-        _, _, far, room = self._ball(w)
-        return bool(far <= room + self.rounding)
+        _, _, distance, room = self._ball(w)
+        return bool(distance <= room + self.rounding)
 
     @property
     def insides(self) -> tuple[Array, ...]:
@@ -396,21 +402,21 @@ class ContextRegion(Region):
         """Return the bound on g at any point, in the context."""
         if not self.depth > 0.0:
             return math.inf
-        weights, _, far, _ = self._ball(point)
-        return float(self.levels(weights[None])[0]) + float(self.slope_norm) * far
+        weights, _, distance, _ = self._ball(point)
+        return float(self.levels(weights[None])[0]) + float(self.slope_norm) * distance
 
     def certificate(self, x: Array, cut: bool = False) -> ContextCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
-        weights, _, far, room = self._ball(x)
+        weights, _, distance, room = self._ball(x)
         used, level = np.flatnonzero(weights), float(self.levels(weights[None])[0])
-        bound = min(level + self.slope_norm * far + self.noise, 0.0)
+        bound = min(level + self.slope_norm * distance + self.noise, 0.0)
         rounds = tuple(int(i) for i in self.seen.round[used])
         mean = (tuple(self.place.tolist()), rounds, tuple(weights[used].tolist()))
-        numbers = (level, far, room, bound, float(self.slope_norm))
+        numbers = (level, distance, room, bound, float(self.slope_norm))
         return ContextCertificate(int(self.round), *mean, *numbers, cut, self.errors)
 
     def explain_empty(self) -> EmptyRegionError:
-        """Return the error for a context in which nothing is certified."""
+        """Return the error for a context in which no action is certified."""
         best = int(self.radii.argmax())
         point, bound = self.centres[best], self.levels(self.mixes)[best]
         why = EmptyRegionError.of_context(self.round, point, bound)

@@ -1,4 +1,4 @@
-"""What a region refuses, and what a reading says that is impossible if the constants are right."""
+"""Checks of starts and proposals, and contradictions between readings and constants."""
 
 import math
 from typing import Any
@@ -13,11 +13,11 @@ from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.errors import Errors, list_causes
 
 BALL_TOO_SMALL = "the ball around the feasible set is too small"
-"""How a sentence on a feasible action ends that is outside of what was said to hold all of them."""
+"""The end of a sentence on a feasible action that is longer than the given reach."""
 
 
 def check_one_run(x1: Array, domain: Set | None) -> None:
-    """Raise unless a start is one NumPy vector, of the domain where there is one."""
+    """Raise unless a start is one NumPy vector in the domain, if there is one."""
     if not isinstance(x1, np.ndarray) or x1.ndim != 1:
         raise checks.invalid("x1", "one NumPy vector", x1)
     if domain is not None:
@@ -39,21 +39,21 @@ def check_first(reading: Any, margin: Number) -> None:
     check_start(float(np.atleast_1d(reading.g)[i]), float(upper[i]), float(np.max(margin)), where)
 
 
-def check_wish(w: Array, x: Array) -> None:
-    """Raise unless a wanted action has a finite distance from x; one run."""
+def check_proposal(w: Array, x: Array) -> None:
+    """Raise unless a proposal has a finite distance from x; one run."""
     if not squared_and_norm(w - x)[0] < math.inf:
         checks.refuse_unfinite(to_numpy(w), "the wanted action")
         raise InvalidValueError("the wanted action must have a finite distance from x")
 
 
 def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]:
-    """Return a sentence if an action is feasible, and longer than any feasible point can be.
+    """Return a sentence if an action is feasible, and longer than the given reach.
 
     Args:
         t: the round.
         x: the action that was played.
-        upper: what g is at most there.
-        reach: the largest norm of a feasible point, as it was told.
+        upper: an upper bound on g there.
+        reach: the given bound on the norm of a feasible point.
 
     Example:
         >>> import numpy as np
@@ -83,32 +83,32 @@ def check_finite(g: Number, s: Array | None) -> None:
 def check_rise(
     t: int, reading: Any, G_g: float, noise: float, reach: float, *, may_be_outside: bool = False
 ) -> tuple[str, ...]:
-    """Return a sentence if an action is out of reach, and one if its slope is longer than G_g.
+    """Return a sentence if an action is beyond the reach, and one if |s| exceeds G_g.
 
     Args:
         t: the round.
-        reading: what was read in it.
-        G_g: the longest slope at feasible points.
+        reading: its reading.
+        G_g: the Lipschitz constant on the feasible set.
         noise: the error of an evaluation.
         reach: the largest norm of a feasible point.
-        may_be_outside: whether the action may be infeasible, where slopes may be of any length.
+        may_be_outside: whether the action may be infeasible, where G_g need not hold.
     """
     x, g, s, errors, _ = reading
-    found = check_reach(t, x, g + errors.value + noise, reach)
-    steep = 0.0 if s is None else norm(s)
-    if not may_be_outside and steep > G_g * (1 + 1e-12) + errors.slope:
-        found += (f"round {t}: |s| = {steep:.6g} exceeds G_g = {G_g:.6g}",)
-    return found
+    sentences = check_reach(t, x, g + errors.value + noise, reach)
+    slope_norm = 0.0 if s is None else norm(s)
+    if not may_be_outside and slope_norm > G_g * (1 + 1e-12) + errors.slope:
+        sentences += (f"round {t}: |s| = {slope_norm:.6g} exceeds G_g = {G_g:.6g}",)
+    return sentences
 
 
 def check_bound(t: int, reading: Any, limit: float, noise: float, words: str) -> tuple[str, ...]:
-    """Return a sentence if a value is above a bound; what was allowed for is taken off before.
+    """Return a sentence if a value is above a bound, after its errors are subtracted.
 
     Args:
         t: the round.
-        reading: what was read in it.
+        reading: its reading.
         limit: the bound.
-        noise: what rounding may do.
+        noise: the bound on rounding.
         words: the most likely cause.
     """
     if not reading.g - reading.errors.value > limit + noise:
@@ -127,9 +127,9 @@ def check_quadratic(
         g: its value.
         step: how far apart they are, and by how much one is above the linear bound of the other,
             their errors taken off.
-        beta: the curvature.
+        beta: the smoothness constant.
         noise: their rounding.
-        errors: what was allowed for.
+        errors: the errors that were allowed for.
         name: of the constraint.
     """
     length, over = step

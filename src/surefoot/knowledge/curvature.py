@@ -1,4 +1,4 @@
-r"""What a bound on the curvature certifies: a ball whose sphere touches the limit along the slope.
+r"""The region of a smoothness constant: a ball whose sphere touches the limit along the gradient.
 
 If g curves upwards by at most :math:`\beta` on the feasible set X, then for x, p in X
 
@@ -80,7 +80,12 @@ from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_quadratic, check_reach, check_start, check_wish
+from surefoot.knowledge.contradictions import (
+    check_proposal,
+    check_quadratic,
+    check_reach,
+    check_start,
+)
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
@@ -110,7 +115,7 @@ class CurvatureMemory(NamedTuple):
     """What the next region is made of; of several constraints, the numbers are one per row.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         last: the last action that was read, and the bound on g there.
         low: g there was at least this.
         s: the slope there.
@@ -146,12 +151,12 @@ class QuadraticBounds(Knowledge):
 
     @property
     def each(self) -> Any:
-        """What is known of one constraint by itself."""
+        """The knowledge of each single constraint."""
         return self
 
     @abstractmethod
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> Region:
-        """Return what is certified in round t, in the known set or not."""
+        """Return the region in round t, without the known set."""
 
     def curvature(self, memory: CurvatureMemory) -> Number:
         """Return the bound on the curvature that holds where the last reading is used."""
@@ -162,16 +167,16 @@ class QuadraticBounds(Knowledge):
         return numbers
 
     def learn(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
-        From an action that may be outside nothing is certified: then what was known before is kept.
+        A reading at a possibly infeasible action certifies nothing: the memory before it is kept.
         """
-        made = self.remember(memory, reading)
-        outside = (memory.rounds > 0) & (self.largest(made.last.value) > 0)
+        after = self.remember(memory, reading)
+        outside = (memory.rounds > 0) & (self.largest(after.last.value) > 0)
         if outside is False:
-            return made
-        kept = memory._replace(rounds=made.rounds, curvature_seen=made.curvature_seen)
-        chosen: CurvatureMemory = _choose(outside, kept, made)
+            return after
+        before = memory._replace(rounds=after.rounds, curvature_seen=after.curvature_seen)
+        chosen: CurvatureMemory = _choose(outside, before, after)
         return chosen
 
     def remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
@@ -187,51 +192,51 @@ class QuadraticBounds(Knowledge):
             region = self.find_region(memory, when, errors)
             each = region.base.each
             bound, stayed = each.bound(x), all_entries(x == region.x)
-            known = (memory.rounds > 0) & (stayed | region.contains(x))
+            is_certified = (memory.rounds > 0) & (stayed | region.contains(x))
             before = where(stayed, each.level, minimum(bound, 0.0 * bound))
-            upper = where(known, minimum(upper, before), upper)
+            upper = where(is_certified, minimum(upper, before), upper)
         if slope_error is not None or not is_zero(errors.slope):
             slope_error = errors.slope + 0.0 * memory.rounds
         last = Anchor(x, upper, when)
-        made = memory._replace(
+        after = memory._replace(
             rounds=t, last=last, low=g - errors.value, s=1.0 * s, slope_error=slope_error
         )
-        region = self.find_region(made, t + 1.0, errors)
+        region = self.find_region(after, t + 1.0, errors)
         noise = region.base.each.noise
         worst = upper + noise
-        made = self.check_round(memory, reading, made, worst)
+        after = self.check_round(memory, reading, after, worst)
         anchor = memory.anchor
         if anchor is not None:
             level = self.largest(anchor.level(when, self.errors.drift))
             deeper = (memory.rounds == 0) | (self.largest(worst) < level)
             new = (x, worst, when)
             anchor = Anchor(*(where(deeper, a, b) for a, b in zip(new, anchor, strict=True)))
-        return made._replace(
+        return after._replace(
             anchor=anchor,
             depth=maximum(memory.depth, region.radius),
-            curvature_seen=self.largest(least_curvature(memory, made, noise)),
+            curvature_seen=self.largest(least_curvature(memory, after, noise)),
         )
 
     def check_round(
-        self, memory: CurvatureMemory, reading: Reading, made: CurvatureMemory, worst: Number
+        self, memory: CurvatureMemory, reading: Reading, after: CurvatureMemory, worst: Number
     ) -> CurvatureMemory:
-        """Refuse a slope without a finite square, and a start that is not feasible.
+        """Raise for a subgradient without a finite square, and for an infeasible start.
 
-        A run of a batch cannot be refused: it becomes NaN, which the game reports.
+        A run of a batch cannot raise: it becomes NaN, which the game reports.
         """
         g, x = reading.g, reading.x
         if not is_number(g):
-            lost = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
-            return made._replace(last=made.last._replace(x=where(lost, math.nan, x)))
-        if not dot(made.s, made.s) < math.inf:
+            is_invalid = (memory.rounds == 0) & (worst >= 0) | (abs(g) < math.inf) ^ True
+            return after._replace(last=after.last._replace(x=where(is_invalid, math.nan, x)))
+        if not dot(after.s, after.s) < math.inf:
             checks.refuse_unfinite(to_numpy(reading.s), "constraint_subgradient")
             raise InvalidValueError("constraint_subgradient must have a finite square")
         if memory.rounds == 0:
             check_start(g, worst, 0.0)
-        return made
+        return after
 
     def certify(self, memory: CurvatureMemory, errors: Errors) -> Region:
-        """Return what is certified in the next round, in the known set where there is one."""
+        """Return the region in the next round, in the known set if there is one."""
         return self.find_region(memory, memory.rounds + 1.0, errors)
 
     def place(self, region: Region) -> Region:
@@ -245,24 +250,26 @@ class QuadraticBounds(Knowledge):
         return True
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading of one run has that is impossible if beta and errors are right."""
+        """Return how a reading of one run contradicts beta and the errors."""
         x, g, _, errors, age = reading
         t = memory.rounds + 1.0
         new = self.find_region(self.remember(memory, reading), t - age, errors).base
         upper = np.reshape(g, np.shape(new.each.noise)) + errors.value + new.each.noise
-        found = check_reach(int(t), x, float(np.max(upper)), float(self.reach))
+        sentences = check_reach(int(t), x, float(np.max(upper)), float(self.reach))
         if not memory.rounds:
-            return found
+            return sentences
         old = self.find_region(memory, t - age, errors)
         if (new.upper > 0 or not self.convex) and not old.contains(x):
-            return found  # on a way outside of the feasible set the curvature may be any
+            return sentences  # beyond the feasible set the curvature is unbounded
         length, over = new.each.excess_over(old.base.each)
         noise = old.base.each.noise + new.each.noise
         numbers = (np.ravel(column) for column in (g, over, self.each.beta, noise))
         for i, (value, excess, beta, rounding) in enumerate(zip(*numbers, strict=True)):
             name = f"g[{i}]" if self.row_count > 1 else "g"
-            found += check_quadratic(int(t), value, (length, excess), beta, rounding, errors, name)
-        return found
+            sentences += check_quadratic(
+                int(t), value, (length, excess), beta, rounding, errors, name
+            )
+        return sentences
 
 
 class Curvature(QuadraticBounds):
@@ -275,9 +282,9 @@ class Curvature(QuadraticBounds):
         beta: :math:`\beta \ge 0`; 0 for an affine g. Too large is safe, and costs little.
         reach: M, the largest norm of a feasible point, which rounding scales with; that of the
             domain unless given.
-        domain: a known set that holds every action. A ball may be one of a batch; others are for
+        domain: a known set that contains every action. A ball may be one of a batch; others are for
             one NumPy run.
-        errors: how wrong readings may be.
+        errors: bounds on the errors of readings.
 
     Example:
         >>> import numpy as np
@@ -311,10 +318,10 @@ class Curvature(QuadraticBounds):
     def first(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
         zero = number_like(x1, 0.0)
-        here, errors = Anchor(x1, zero, zero), self.errors
+        start, errors = Anchor(x1, zero, zero), self.errors
         slope_error = zero if not is_zero(errors.slope) else None
-        anchor = here if errors.drifts else None
-        return CurvatureMemory(zero, here, zero, 0.0 * x1, slope_error, anchor, zero, zero)
+        anchor = start if errors.drifts else None
+        return CurvatureMemory(zero, start, zero, 0.0 * x1, slope_error, anchor, zero, zero)
 
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> CurvatureRegion:
         """Return the ball in round t."""
@@ -322,8 +329,8 @@ class Curvature(QuadraticBounds):
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much g can rise over a length, from a point within 2M of where s was read."""
-        steep = norm(s) + self.errors.slope
-        return (steep + self.beta * ((4 if ahead else 2) * self.reach + length)) * length
+        slope = norm(s) + self.errors.slope
+        return (slope + self.beta * ((4 if ahead else 2) * self.reach + length)) * length
 
     def describe_to_kernel(self, d: int) -> CurvatureInKernel | None:
         """Return how the kernel has one constraint."""
@@ -366,18 +373,18 @@ class Quadratic(NamedTuple):
         return self.bound(point) <= 0
 
     def find_nearest(self, w: Array) -> Projection:
-        """Return the nearest point with its multiplier; x where none passes the check."""
-        v, found, good, first = w - self.x, w, self.holds(w), None
+        """Return the nearest point with its multiplier; x if none passes the check."""
+        v, end, good, first = w - self.x, w, self.holds(w), None
         for _ in range(TRIES):
             if good is True or (isinstance(good, np.ndarray) and good.all()):
                 break
             v, weight = project_onto_ball(v, self.up, self.s, self.squared, self.beta)
             first = (v, weight) if first is None else first
-            found = where(good, found, self.x + v)
-            good, v = self.holds(found), found - self.x
+            end = where(good, end, self.x + v)
+            good, v = self.holds(end), end - self.x
         if first is None:
-            return Projection(found, 0.0 * self.level, 0.0 * self.level)
-        point = where(good, found, self.x)
+            return Projection(end, 0.0 * self.level, 0.0 * self.level)
+        point = where(good, end, self.x)
         return Projection(point, first[1], norm(point - self.x - first[0]))
 
     def find_cut(self, w: Array) -> Projection:
@@ -402,10 +409,10 @@ class CurvatureCertificate(NamedTuple):
         slope: the product of the slope there with the step.
         length: the length of the step.
         bound: the next g is at most this; never above 0.
-        beta: the curvature that it rests on.
-        cut: whether the region changed the action that was wanted.
+        beta: the smoothness constant.
+        cut: whether the region changed the proposal.
         row: which of several constraints has the largest bound; None where there is one.
-        errors: what the bound allows for.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -420,23 +427,25 @@ class CurvatureCertificate(NamedTuple):
 
     def __str__(self) -> str:
         name = "g" if self.row is None else f"g[{self.row}]"
-        seen, bent = f"{name} = {self.value:.3g}", 0.5 * self.beta * (self.length * self.length)
+        reading, bend = f"{name} = {self.value:.3g}", 0.5 * self.beta * (self.length * self.length)
         if not self.errors.is_exact:
-            seen = f"the next {name} here is at most {self.value:.3g}{describe_errors(self.errors)}"
-            bent += self.errors.slope * self.length
+            reading = (
+                f"the next {name} here is at most {self.value:.3g}{describe_errors(self.errors)}"
+            )
+            bend += self.errors.slope * self.length
         if self.length == 0.0:
-            stays = f"{seen} stays" if self.errors.is_exact else seen
+            stays = f"{reading} stays" if self.errors.is_exact else reading
             return f"round {self.round}: nothing moves, and {stays}"
         return (
-            f"round {self.round}: {seen}{' was seen' if self.errors.is_exact else ''}, and its "
+            f"round {self.round}: {reading}{' was seen' if self.errors.is_exact else ''}, and its "
             f"curvature is at most {self.beta:g}: {self.value:.3g} + ({self.slope:.3g}) along the "
-            f"slope + {bent:.3g} for the {self.length:.3g} moved; "
+            f"slope + {bend:.3g} for the {self.length:.3g} moved; "
             f"the next {name} is at most {self.bound:.3g}"
         )
 
 
 class PullCertificate(NamedTuple):
-    """Why a point on the way back to the anchor is feasible: g is convex.
+    """Why a point on the return path to the anchor is feasible: g is convex.
 
     Attributes:
         round: the round that was played.
@@ -474,7 +483,7 @@ class CurvatureInKernel(KnowledgeInKernel):
     """One constraint of bounded curvature in the kernel.
 
     Args:
-        knowledge: what is known.
+        knowledge: the constants.
         beta: a bound on the curvature of each row.
         d: the dimension.
     """
@@ -543,9 +552,9 @@ class CurvatureRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         ball: the bound without the error of the slope.
@@ -583,9 +592,9 @@ class CurvatureRegion(Region):
         self.slope_error, self.anchor = memory.slope_error, memory.anchor
         self.anchor_level: Number = None
         if memory.anchor is not None:
-            # Without convexity nothing leads to the anchor, as if it were outside.
-            far = 0.0 if knowledge.convex else math.inf
-            self.anchor_level = memory.anchor.level(t, drift) + far
+            # Without convexity there is no return path to the anchor.
+            penalty = 0.0 if knowledge.convex else math.inf
+            self.anchor_level = memory.anchor.level(t, drift) + penalty
         squared = dot(s, s)
         self.slope_norm = sqrt(squared)
         self.noise = curvature_margin(
@@ -597,17 +606,21 @@ class CurvatureRegion(Region):
         self.nu = sqrt(maximum(squared - 2 * beta * self.ball.up, zero))
         curved = beta > 0
         self.longest = where(curved, 0.5 * self.nu / where(curved, beta, 1.0), math.inf + zero)
-        steep = self.slope_norm if self.slope_error is None else self.slope_norm + self.slope_error
-        root = steep + sqrt(maximum(steep * steep - 2 * beta * self.ball.up, zero))
+        largest_slope = (
+            self.slope_norm if self.slope_error is None else self.slope_norm + self.slope_error
+        )
+        root = largest_slope + sqrt(
+            maximum(largest_slope * largest_slope - 2 * beta * self.ball.up, zero)
+        )
         self.radius = -2 * self.ball.up / where(root > 0, root, math.inf)
         self.depth = maximum(memory.depth, self.radius)
         self.curvature_seen = memory.curvature_seen
 
     def bound(self, point: Array) -> Number:
         """Return the certified bound on g at a point: U(p) and half of the margin."""
-        found = self.ball.bound(point)
+        bound = self.ball.bound(point)
         return (
-            found if self.slope_error is None else found + self.slope_error * norm(point - self.x)
+            bound if self.slope_error is None else bound + self.slope_error * norm(point - self.x)
         )
 
     def holds(self, point: Array) -> Array:
@@ -649,20 +662,20 @@ class CurvatureRegion(Region):
         return self._find(self._reachable(w), Quadratic.find_cut)
 
     def _reachable(self, w: Array) -> Array:
-        """Return a wish; one run is refused where the way there has no finite square."""
+        """Return a proposal; one run raises if the way there has no finite square."""
         if not is_number(self.level):
             return nan_where_invalid(w)
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         return w
 
     def _find(self, w: Array, search: Search) -> Projection:
-        """Return what a search finds; under drift, where that is nothing, the way to the anchor."""
-        found = self._search(w, search)
+        """Return the result of a search; under drift, if it fails, the return path."""
+        projection = self._search(w, search)
         if self.anchor is None:
-            return found
-        good = self.holds(found.point)
+            return projection
+        good = self.holds(projection.point)
         if good is True:
-            return found
+            return projection
         back = self._search(self.x, Quadratic.find_nearest).point
         near = self.holds(back)
         pull, share = self._pull()
@@ -671,21 +684,21 @@ class CurvatureRegion(Region):
             raise self.explain_empty()
         back = where(near, back, where(fine, pull, number_like(pull, math.nan)))
         return Projection(
-            where(good, found.point, back),
-            where(good, found.weights, 0.0 * found.weights),
-            where(good, found.projection_error, norm(back - w)),
+            where(good, projection.point, back),
+            where(good, projection.weights, 0.0 * projection.weights),
+            where(good, projection.projection_error, norm(back - w)),
         )
 
     def _search(self, w: Array, search: Search) -> Projection:
-        """Return what a search finds; x where that is nothing certified."""
+        """Return the result of a search; x if it is not certified."""
         if self.slope_error is None:
             return search(self.ball, w)
         good = self.holds(w)
         best, sure = self._search_lengths(w, search)
         point = where(good, w, where(sure, best.point, self.x))
-        drawn = best.projection_error + norm(best.point - point)
+        error = best.projection_error + norm(best.point - point)
         weights = where(good, 0.0 * best.weights, best.weights)
-        return Projection(point, weights, where(good, 0.0 * drawn, drawn))
+        return Projection(point, weights, where(good, 0.0 * error, error))
 
     def _search_lengths(self, w: Array, search: Search) -> tuple[Projection, Array]:
         r"""Return the answer of the ball that is nearest to w, and whether it is certified.
@@ -697,23 +710,23 @@ class CurvatureRegion(Region):
         across the slope, and 0 for the nearest point: the left side falls while
         :math:`\beta\ell^2 < 2(h + \beta a + \tau a/\ell)`.
         """
-        here, high = self.ball, 2.0 * self.reach + norm(self.x)
+        first, high = self.ball, 2.0 * self.reach + norm(self.x)
         low, across = SHORTEST * high, 0.0 * high
         if search is Quadratic.find_cut:
-            way, steep = w - self.x, where(self.slope_norm > 0, self.slope_norm, 1.0)
-            along = dot(way, self.ball.s) / steep
+            way, slope_norm = w - self.x, where(self.slope_norm > 0, self.slope_norm, 1.0)
+            along = dot(way, self.ball.s) / slope_norm
             across = maximum(dot(way, way) - along * along, across)
         for _ in range(LENGTHS):
             length = sqrt(low * high)
             ball = self.ball_of(length)
-            found = search(ball, w)
+            projection = search(ball, w)
             empty = 2.0 * ball.beta * (ball.up + 0.5 * ball.beta * across) > ball.squared
-            rest = here.up + ball.beta * across
-            more = (norm(found.point - self.x) > length) | (
-                empty & (here.beta * length * length < 2.0 * rest)
+            level = first.up + ball.beta * across
+            more = (norm(projection.point - self.x) > length) | (
+                empty & (first.beta * length * length < 2.0 * level)
             )
             low, high = where(more, length, low), where(more, high, length)
-        return found, self.holds(found.point)
+        return projection, self.holds(projection.point)
 
     def as_bounds(self) -> Bounds:
         """Return the bound of one NumPy run, or those of its rows."""
@@ -743,9 +756,9 @@ class CurvatureRegion(Region):
         """Return the error for a round in which neither x nor the anchor is certified."""
         if self.anchor is None:
             return super().explain_empty()
-        here, deepest = np.max(self.bound(self.x)), np.max(self.anchor_level)
-        point = self.x if here <= deepest else self.anchor.x
-        least, drift = min(here, deepest), self.errors.drift
+        bound, deepest = np.max(self.bound(self.x)), np.max(self.anchor_level)
+        point = self.x if bound <= deepest else self.anchor.x
+        least, drift = min(bound, deepest), self.errors.drift
         if not drift:  # an anchor is kept for drift and for contexts alone
             return EmptyRegionError.of_context(self.round, point, least)
         return EmptyRegionError.of_drift(self.round, point, least, drift)
@@ -756,13 +769,13 @@ class CurvatureRegion(Region):
         Both regions are those of the round of this one's reading.
         """
         v = self.x - old.x
-        length, risen = norm(v), old.level - old.upper
+        length, rise_of_level = norm(v), old.level - old.upper
         rise = self.low - old.level - dot(old.ball.s, v) - (old.slope_error or 0.0) * length
-        fall = old.low - risen - self.level + dot(self.ball.s, v)
+        fall = old.low - rise_of_level - self.level + dot(self.ball.s, v)
         return length, maximum(rise, fall - (self.slope_error or 0.0) * length)
 
     def price(self, w: Array, weight: Number) -> Number:
-        r"""Return what a cut costs: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
+        r"""Return the cost of a cut: :math:`\frac12\mu^2\|s\|^2 - \mu(g + s^\top v)`; Theorem C.
 
         Args:
             w: the end of the step that was cut, v away from x.
@@ -830,8 +843,8 @@ def least_curvature(old: CurvatureMemory, new: CurvatureMemory, noise: Number) -
     squared = dot(v, v)
     over = maximum(rise - dot(old.s, v), dot(new.s, v) - rise) - 2 * noise
     some = (old.rounds > 0) & (squared > 0)
-    found = 2 * maximum(over, 0.0 * over) / where(some, squared, 1.0)
-    return where(some, found, 0.0 * found)
+    ratio = 2 * maximum(over, 0.0 * over) / where(some, squared, 1.0)
+    return where(some, ratio, 0.0 * ratio)
 
 
 def curvature_margin(

@@ -1,12 +1,11 @@
-r"""How wrong readings may be, and how fast g changes: one record, owned by what is known of g.
+r"""How wrong readings may be, and how fast g changes: one record, owned by the knowledge of g.
 
 With :math:`|\hat g - g| \le \nu`, :math:`\|\hat s - s\| \le \tau` for some subgradient s, and
 :math:`|g_{t+1}(p) - g_t(p)| \le v` for every p, what was read in round i at x says
 
 .. math:: \hat g - \nu \le g_i(x) \le \hat g + \nu, \qquad g_{i+k}(x) \le \hat g + \nu + kv .
 
-A region keeps the upper bound where a larger g is the careful choice, and the lower one for what
-it calls impossible.
+A region uses the upper bound to certify, and the lower one to find contradictions.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Errors(Declared):
 
     Args:
         value: of a value of g that was read.
-        slope: of a subgradient that was read; infinite where slopes only show the way.
+        slope: of a subgradient that was read; infinite if subgradients only steer proposers.
         drift: of g itself, at any point, from one round to the next.
         evaluation: of the computation of g, where that is larger than the rounding of a linear one
             (``constraint.evaluation_error(ball)``).
@@ -57,7 +56,7 @@ class Errors(Declared):
 
     @classmethod
     def of(cls, constants: Constants) -> Errors:
-        """Return the errors and the drift that constants name."""
+        """Return the errors and the drift of constants."""
         return cls(
             value=constants.value_error or 0.0,
             slope=constants.slope_error or 0.0,
@@ -69,11 +68,11 @@ class Errors(Declared):
     def largest_of(cls, many: Sequence[Errors]) -> Errors:
         """Return the largest of each bound."""
         each = [vars(errors) for errors in many]
-        return cls(**{name: max(own[name] for own in each) for name in each[0]})
+        return cls(**{name: max(bounds[name] for bounds in each) for name in each[0]})
 
     @property
     def is_exact(self) -> bool:
-        """Whether readings that count are exact, up to rounding, and g is fixed."""
+        """Whether the readings in use are exact, up to rounding, and g is fixed."""
         exact_slope = is_zero(self.slope) or (
             isinstance(self.slope, float) and self.slope == math.inf  # it does not count
         )
@@ -85,16 +84,16 @@ class Errors(Declared):
         return not is_zero(self.drift)
 
     def of_round(self, feedback: Feedback) -> Errors:
-        """Return the errors of a round that says how wrong its own readings are."""
+        """Return the errors of a round, which may report its own bounds."""
         changes = {"value": feedback.value_error, "slope": feedback.slope_error}
-        told = {name: bound for name, bound in changes.items() if bound is not None}
-        for name, bound in told.items():
+        bounds = {name: bound for name, bound in changes.items() if bound is not None}
+        for name, bound in bounds.items():
             if isinstance(bound, (float, int)) and not 0 <= bound < math.inf:
                 raise InvalidValueError(f"{name}_error must be a finite number >= 0, got {bound!r}")
-        return replace(self, **told) if told else self
+        return replace(self, **bounds) if bounds else self
 
     def every(self, rounds: int) -> Errors:
-        """Return the errors where so many rounds pass between two readings."""
+        """Return the errors if so many rounds pass between two readings."""
         return replace(self, drift=rounds * self.drift)
 
     def __str__(self) -> str:
@@ -103,7 +102,7 @@ class Errors(Declared):
         return f"allows for {', '.join(parts)}{steer}"
 
     def conditions(self, slopes: bool = True) -> list[str]:
-        """Return what must be true of readings and of g, one phrase each.
+        """Return the assumptions on readings and on g, one phrase each.
 
         Args:
             slopes: whether readings of subgradients count.
@@ -118,7 +117,7 @@ class Errors(Declared):
         return [*read, f"g drifts by at most {drift:g} per round"]
 
     def in_words(self) -> list[str]:
-        """Return what is allowed for beside rounding, each in a few words."""
+        """Return the errors beyond rounding that are allowed for, each in a few words."""
         words = {
             "values off by up to {:g}": self.value,
             "slopes off by up to {:g}": self.slope,
@@ -128,12 +127,12 @@ class Errors(Declared):
 
 
 def is_zero(bound: Number) -> bool:
-    """Return whether a bound is known to be 0; a column, or a number yet to come, is not."""
+    """Return whether a bound is the number 0; False for columns and tracers."""
     return isinstance(bound, (int, float)) and bound == 0
 
 
 def describe_errors(errors: Errors) -> str:
-    """Return the part of a sentence that says what a certificate allows for; empty for nothing.
+    """Return the part of a sentence on the errors that a certificate allows for; may be empty.
 
     Example:
         >>> describe_errors(Errors(value=0.05, drift=1e-4))
@@ -144,11 +143,11 @@ def describe_errors(errors: Errors) -> str:
 
 
 def list_causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
-    """Return why something impossible may have been seen, the most likely reason first.
+    """Return likely causes of a contradiction, most likely first.
 
     Args:
-        errors: what was allowed for.
-        constant: what is said of the constant of the certificate.
+        errors: the errors that were allowed for.
+        constant: the phrase on the constant of the certificate.
         convex: whether g must be convex.
 
     Example:
@@ -156,9 +155,9 @@ def list_causes(errors: Errors, constant: str, *, convex: bool = True) -> str:
         'G_g = 1 is too small, a reading errs by more than 0, g is not convex, or it changed'
     """
     value, drift = float(errors.value), float(errors.drift)
-    moved = f"changes by more than {drift:g} per round" if drift > 0 else "changed"
+    change = f"changes by more than {drift:g} per round" if drift > 0 else "changed"
     shape = "g is not convex, or it " if convex else "or g "
-    return f"{constant}, a reading errs by more than {value:g}, {shape}{moved}"
+    return f"{constant}, a reading errs by more than {value:g}, {shape}{change}"
 
 
 class CertificateError(SurefootError, ValueError):
@@ -194,26 +193,26 @@ class EmptyRegionError(SurefootError, ValueError):
         self.point = point
 
     @classmethod
-    def of_set(cls, known: Set, point: Array, distance: float) -> EmptyRegionError:
-        """Return the error for a set in which nothing is certified."""
+    def of_set(cls, domain: Set, point: Array, distance: float) -> EmptyRegionError:
+        """Return the error for a set without a certified action."""
         return cls(
-            f"no certified action is in {known!r}: the nearest certified one is "
+            f"no certified action is in {domain!r}: the nearest certified one is "
             f"{np.array2string(point, separator=', ')}, {distance:.3g} away",
             point,
         )
 
     @classmethod
     def of_drift(cls, t: Number, point: Array, bound: Number, drift: Number) -> EmptyRegionError:
-        """Return the error for a round after which nothing that was seen is certified any more.
+        """Return the error for a round after which no action is certified.
 
-        Without drift no more than a slack within the margin for rounding is left.
+        Without drift the remaining slack is within the margin for rounding.
         """
         why = f"with a drift of {float(drift):g} per round " if drift else ""
         return cls._of_bound(t, point, bound, why)
 
     @classmethod
     def of_context(cls, t: Number, point: Array, bound: Number) -> EmptyRegionError:
-        """Return the error for a context in which nothing that was seen is certified."""
+        """Return the error for a context in which no action is certified."""
         return cls._of_bound(t, point, bound, "in the next context ")
 
     @classmethod

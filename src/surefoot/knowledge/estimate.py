@@ -1,4 +1,4 @@
-r"""Regions for a constant that nobody knows: rule U, and how often it may be wrong.
+r"""Regions for an unknown constant: rule U, and how often it may be wrong.
 
 Let g be convex and fixed, its feasible set X in a known ball B(c, R), and :math:`G_g` unknown. What
 was read *proves* a least value of it,
@@ -37,7 +37,7 @@ one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`:
 needs no slopes, and stands under errors. A value that errs by at most :math:`\nu` counts as
 :math:`\hat g + \nu` where something is certified, as :math:`\hat g - \nu` where m is, and a round
 is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed, any
-number of them, and the theorems count the others. A round that nobody measured may be outside
+number of them, and the theorems count the others. A round without a measurement may be outside
 unseen; the next action is then a mean of actions seen, and where k rounds may be outside it counts
 as one of them. In a set that is no ball :math:`m_1` is the slope of the start alone.
 
@@ -115,15 +115,15 @@ AHEAD = 2
 
 
 class EstimatedCertificate(NamedTuple):
-    """Why the next action is feasible if a constant is not larger than what is used for it.
+    """Why the next action is feasible if a constant is at most the value used for it.
 
     Attributes:
         round: the round that was played.
-        estimate: what is known of the constant.
-        part: why, if it is at most what is used.
+        estimate: the estimate of the constant.
+        part: why, if it is at most the value used.
         bound: the next g is at most this, whatever the constant is; infinite where none is known.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
+        cut: whether the region changed the proposal.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -135,20 +135,20 @@ class EstimatedCertificate(NamedTuple):
 
     def __str__(self) -> str:
         name, why = self.estimate.constant, str(self.part).partition(": ")[2]
-        known = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
-        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{known}"
+        limit = f"; at most {self.bound:.3g} in any case" if self.bound < math.inf else ""
+        return f"round {self.round}: if {name} <= {self.estimate.used:.3g}, {why}{limit}"
 
 
 class EstimatedMemory(NamedTuple):
-    """What was read, and what it proves.
+    """The readings, and what they prove.
 
     Attributes:
-        rounds: how many rounds have passed.
-        part: what the region is made of.
+        rounds: the number of rounds so far.
+        part: the memory of the region.
         first: the first lower bound on the constant; 0 before the first reading.
         proved: the largest so far.
-        used: what takes the place of the constant.
-        outside: how many rounds were outside, or count as such.
+        used: the value in place of the constant.
+        outside: the number of violations, counted or assumed.
         spent: the left side of the theorem's budget.
         back: whether the next action must be one that needs no constant.
         unseen: how many of the rounds outside nobody has measured.
@@ -168,11 +168,11 @@ class EstimatedMemory(NamedTuple):
 
 
 class UnknownConstant(Knowledge):
-    r"""Knowledge with a constant that is estimated on the way: the module's theorems.
+    r"""Knowledge with a constant that is estimated from readings: the module's theorems.
 
     Args:
-        theta: :math:`\theta > 1`, how many times what is proved is used.
-        violations: k, how many rounds may be outside at most; one that rests on a guess and that
+        theta: :math:`\theta > 1`, the factor on the proved bound.
+        violations: k, how many rounds may violate at most; one that rests on a guess and that
             nobody measured counts. None for as many as the theorem says.
     """
 
@@ -191,14 +191,14 @@ class UnknownConstant(Knowledge):
 
     @property
     def largest(self) -> float | None:
-        """What the constant is at most; None where that is not known."""
-        found: float | None = vars(self)[f"largest_{self.constant}"]
-        return found
+        """An upper bound on the constant; None if unknown."""
+        largest: float | None = vars(self)[f"largest_{self.constant}"]
+        return largest
 
     @property
     @abstractmethod
     def known(self) -> Any:
-        """What is known if the constant is 1."""
+        """The knowledge for a constant of 1."""
 
     @property
     def reach(self) -> float:
@@ -207,7 +207,7 @@ class UnknownConstant(Knowledge):
 
     @property
     def constants(self) -> dict[str, float]:
-        """What a contradiction may disprove: the largest constant, where there is one."""
+        """The constants that a contradiction may disprove: the largest one, if it is given."""
         return {} if self.largest is None else {f"largest_{self.constant}": self.largest}
 
     @property
@@ -216,7 +216,7 @@ class UnknownConstant(Knowledge):
         return f"g <= 0 but in rounds from which {self.constant} is learnt"
 
     def with_constant(self, constant: float) -> Any:
-        """Return what is known if the constant were this."""
+        """Return the knowledge for a value of the constant."""
         return replace_unchecked(self.known, **{self.constant: constant})
 
     @abstractmethod
@@ -225,7 +225,7 @@ class UnknownConstant(Knowledge):
 
     @abstractmethod
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
-        """Return w, by which share a round outside proves that the constant is larger."""
+        """Return w, the share by which a violation proves that the constant is larger."""
 
     @abstractmethod
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
@@ -233,7 +233,7 @@ class UnknownConstant(Knowledge):
 
     @property
     def parts(self) -> tuple[Knowledge, ...]:
-        """What is known if the constant is 1; it gets bounds, as exact readings."""
+        """The knowledge for a constant of 1; it receives bounds as exact readings."""
         return (self.known,)
 
     def first(self, x1: Array) -> EstimatedMemory:
@@ -241,7 +241,7 @@ class UnknownConstant(Knowledge):
         return EstimatedMemory(0.0, self.known.first(x1), back=True)
 
     def learn(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
         t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
@@ -262,28 +262,28 @@ class UnknownConstant(Knowledge):
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
     def _remember(self, memory: EstimatedMemory, reading: Reading, used: float) -> Memory:
-        """Return the part with a reading: what was certified by a guess is no bound."""
+        """Return the part with a reading; a certificate from a guess is no bound."""
         x, g, s, errors, _ = reading
-        told = Reading(x, g + errors.value, s, self._exact)
-        return self.with_constant(used).learn(memory.part, told)
+        exact = Reading(x, g + errors.value, s, self._exact)
+        return self.with_constant(used).learn(memory.part, exact)
 
     @cached_property
     def _exact(self) -> Errors:
         return Errors(evaluation=self.errors.evaluation)
 
     def _check_first(self, proved: float) -> None:
-        """Refuse a start that proves nothing, or more than the largest constant."""
+        """Raise for a start that proves nothing, or more than the largest constant."""
         if not 0 < proved < math.inf:
             raise InvalidValueError(
                 f"nothing bounds {self.constant} from below: give a Ball that holds the feasible "
-                f"set as the domain, or a start with a slope beyond its error, got {proved:g}"
+                f"set as the domain, or a start with a subgradient beyond its error, got {proved:g}"
             )
         if self.largest is not None and proved > self.largest * (1 + 1e-12):
             rule = f"at least what the start proves, {proved:.6g}"
             raise checks.invalid(f"largest_{self.constant}", rule, self.largest)
 
     def choose(self, first: float, proved: float, outside: int) -> float:
-        """Return what takes the place of the constant in the next round."""
+        """Return the value in place of the constant in the next round."""
         largest, k, used = self.largest, self.violations, self.theta * proved
         if largest is not None and k is not None:
             steps = math.inf if outside >= k else (largest / first) ** (outside / k) * first
@@ -291,21 +291,21 @@ class UnknownConstant(Knowledge):
         return used if largest is None else min(used, largest)
 
     def _is_frozen(self, outside: int) -> bool:
-        """Return whether only what needs no constant is left: no violation is, nor a constant."""
+        """Return whether only actions that need no constant remain: no violation is allowed."""
         return self.violations is not None and self.largest is None and outside >= self.violations
 
     def age(self, memory: EstimatedMemory, x: Array) -> EstimatedMemory:
-        """Return the memory with a round in which nothing was read: it may have been outside."""
+        """Return the memory after a round without a reading: it may have been outside."""
         part = self.known.age(memory.part, x)
-        guessed = memory.first and memory.used != self.largest and not memory.back
-        if self.violations is not None and guessed:
+        is_guess = memory.first and memory.used != self.largest and not memory.back
+        if self.violations is not None and is_guess:
             outside, unseen = memory.outside + 1, memory.unseen + 1
             used = self.choose(memory.first, memory.proved, outside)
             memory = memory._replace(used=used, outside=outside, unseen=unseen)
         return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
 
     def certify(self, memory: EstimatedMemory, errors: Errors) -> Region:
-        """Return what is certified if the constant is what is used for it; or needs none."""
+        """Return the region for the value used for the constant; or one that needs none."""
         if memory.back:
             return self.find_safe(memory, errors)
         part: Region = self.with_constant(memory.used).certify(memory.part, errors)
@@ -318,84 +318,91 @@ class UnknownConstant(Knowledge):
 
     @abstractmethod
     def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
-        """Return what g is at most at a certified action, whatever the constant is."""
+        """Return an upper bound on g at a certified action, for any constant."""
 
     def estimate(self, memory: EstimatedMemory) -> Estimate | None:
-        """Return what is known of the constant; None before the first reading."""
+        """Return the estimate of the constant; None before the first reading."""
         if not memory.first:
             return None
         used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
         limit = used * theta**AHEAD if largest is None else largest
-        # The j-th round outside from now on has theta^(j-1) used < the constant.
+        # The j-th violation from now on has theta^(j-1) used < the constant.
         steps = math.log(limit / used) / math.log(theta) if used < limit else 0.0
-        left = max(math.ceil(steps - 1e-9), int(used < limit))
+        remaining = max(math.ceil(steps - 1e-9), int(used < limit))
         if k is not None:
-            left = 0 if used == largest else k - memory.outside
+            remaining = 0 if used == largest else k - memory.outside
             limit = math.inf if largest is None else largest
-        numbers = (memory.proved, used, memory.outside - memory.unseen, left, limit, memory.spent)
+        numbers = (
+            memory.proved,
+            used,
+            memory.outside - memory.unseen,
+            remaining,
+            limit,
+            memory.spent,
+        )
         return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
 
     def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what is impossible if the largest constant is right, or for every constant."""
+        """Return contradictions to the largest constant, or to every constant."""
         x, g, _, errors, _ = reading
-        t, found = int(memory.rounds) + 1, list(self._check_known(memory, reading))
+        t, sentences = int(memory.rounds) + 1, list(self._check_known(memory, reading))
         if memory.first and (memory.back or bool((x == memory.part.last.x).all())):
             safe = self.find_safe(memory, errors)
             bound = float(safe.certificate(x).bound) if safe.contains(x) else math.inf
             rounding = 4 * float(safe.noise) + 8 * UNIT * float(abs(g) + errors.value)
             if g - errors.value > bound + rounding:
-                found.append(
-                    f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which rests on no "
+                sentences.append(
+                    f"round {t}: g = {g:.6g} is above its bound {bound:.3g}, which uses no "
                     "constant: g is not fixed, or not convex"
                 )
-        return tuple(found)
+        return tuple(sentences)
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what contradicts the largest constant; without one, the known ball."""
+        """Return contradictions to the largest constant; without one, to the known ball."""
         if self.largest is not None:
-            known = self.with_constant(self.largest)
-            return tuple(known.contradictions(memory.part, reading))
+            knowledge = self.with_constant(self.largest)
+            return tuple(knowledge.contradictions(memory.part, reading))
         x, upper = reading.x, float(reading.g + reading.errors.value)
         return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
-        """Return how much g can rise over a length; infinite where nothing bounds that."""
+        """Return a bound on the rise of g over a length; infinite without one."""
         if self.largest is None:
             return math.inf
         return self.with_constant(self.largest).rise(s, length, ahead=ahead)
 
 
 class HullOnDomain(LipschitzHull):
-    """A hull whose G_g bounds the slopes on all of the domain, not at feasible points alone."""
+    """A hull whose G_g bounds the subgradients on the whole domain."""
 
     @property
     def G_g_holds_to(self) -> float:
-        """The largest g at which no slope is longer than G_g."""
+        """The largest g at which G_g bounds every subgradient."""
         return math.inf
 
 
 class CappedHull(HullOnDomain):
-    """A hull whose radii keep g at most at a level even if the slopes are the largest."""
+    """A hull whose radii bound g by a level even for the largest G_g."""
 
     largest_G_g: float = positive()
     largest_violation: float = positive()
 
-    def radius(self, level: Number, lost: float) -> Number:
+    def radius(self, level: Number, margin: float) -> Number:
         """Return the radius of a ball where g is at most a level."""
         capped = (self.largest_violation - level) / self.largest_G_g
-        return np.minimum(-level / self.G_g, capped) - lost
+        return np.minimum(-level / self.G_g, capped) - margin
 
 
 class EstimatedHull(UnknownConstant):
-    r"""Knowledge that g is convex, with subgradients that nobody has bounded: rule U.
+    r"""Knowledge that g is convex, with an unknown Lipschitz constant: rule U.
 
     Args:
-        domain: a known set that holds every action; a Ball must hold the feasible set.
-        theta: :math:`\theta > 1`, how many times what is proved is used for G_g.
-        violations: how many rounds may be outside at most.
-        largest_G_g: what G_g is at most on the domain, be it far too large.
-        largest_violation: what no violation may exceed; needs ``largest_G_g``.
-        errors: how wrong readings may be; without drift.
+        domain: a known set that contains every action; a Ball must hold the feasible set.
+        theta: :math:`\theta > 1`, the factor on the proved bound of G_g.
+        violations: how many rounds may violate at most.
+        largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+        largest_violation: an upper bound on every violation; needs ``largest_G_g``.
+        errors: bounds on the errors of readings; without drift.
 
     Example:
         >>> known = EstimatedHull(domain=Ball(2.0))
@@ -428,35 +435,35 @@ class EstimatedHull(UnknownConstant):
     @cached_property
     def known(self) -> LipschitzHull:
         """The hull with G_g = 1."""
-        told: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
+        arguments: dict[str, Any] = {"G_g": 1.0, "domain": self.domain, "errors": self.errors}
         if self.largest_violation is None:
-            return HullOnDomain(**told)
-        told |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
-        return CappedHull(**told)
+            return HullOnDomain(**arguments)
+        arguments |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
+        return CappedHull(**arguments)
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
         r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
         x, g, s, errors, _ = reading
-        found = 0.0 if s is None else norm(s) - errors.slope
+        proved = 0.0 if s is None else norm(s) - errors.slope
         slack = -float(g + errors.value)
         if isinstance(self.domain, Ball):
-            # What rounding does to g and to the room is in the sum: no more than G_g comes of it.
+            # The sum includes the rounding of g and of the distance, so it proves at most G_g.
             rounding = 16 * (len(x) + 8) * UNIT * self.reach
-            room = 2 * float(self.domain.radius) - float(self.domain.reach(x))
-            if not memory.first and not room > rounding:
+            distance = 2 * float(self.domain.radius) - float(self.domain.reach(x))
+            if not memory.first and not distance > rounding:
                 raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
-            found = max(found, slack / (max(room, 0.0) + rounding))
-        return float(found)
+            proved = max(proved, slack / (max(distance, 0.0) + rounding))
+        return float(proved)
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
-        """Return how far outside an action is, per slack that its certificate used."""
+        """Return the violation of an action, per slack that its certificate used."""
         certificate: Any = self.region(memory, reading.errors).certificate(reading.x)
         why = certificate.part
         slack = -((1.0 - why.share) * why.anchor_value + why.share * why.value)
         return float((reading.g - reading.errors.value) / slack)
 
     def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
-        """Return what g is at most with the largest slope; infinite where that is not known."""
+        """Return an upper bound on g for the largest G_g; infinite if it is unknown."""
         if why.distance == 0.0:
             return float(why.bound)
         if self.largest is None:
@@ -470,14 +477,14 @@ class EstimatedHull(UnknownConstant):
         return MeanRegion.of(self, memory, errors)
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what contradicts the largest constant; without one, the ball and convexity."""
-        found = super()._check_known(memory, reading)
+        """Return contradictions to the largest constant; without one, to the ball and convexity."""
+        sentences = super()._check_known(memory, reading)
         if self.largest is None and memory.rounds:
-            found += self.with_constant(memory.used).check_subgradient(memory.part, reading)
-        return found
+            sentences += self.with_constant(memory.used).check_subgradient(memory.part, reading)
+        return sentences
 
     def noise(self, d: int) -> float:
-        """Return a bound on the error of an observed g, where one is known."""
+        """Return a bound on the error of an observed g, if one is known."""
         if self.largest is None:
             return float(self.errors.evaluation)
         return float(self.with_constant(self.largest).noise(d))
@@ -494,37 +501,37 @@ class MeanRegion(LogRegion):
 
     @classmethod
     def of(cls, knowledge: EstimatedHull, memory: EstimatedMemory, errors: Errors) -> MeanRegion:
-        """Return the means; what is used for G_g is used for rounding alone."""
+        """Return the means; the value used for G_g serves only for rounding."""
         part: HullMemory = memory.part
         ladder = (Anchor(*rung) for rung in zip(*part.ladder, strict=True))
         each = (*ladder, part.start, part.anchor, part.last)
-        kept = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
-        actions = [kept[key] for key in sorted(kept)]
+        by_round = {(float(a.round), float(a.value)): a for a in each if a.value < math.inf}
+        actions = [by_round[key] for key in sorted(by_round)]
         x, value, when = (np.array(each) for each in zip(*actions, strict=True))
         deepest = part.anchor if part.anchor.value < part.last.value else part.last
         # No rounding takes more than a small share of the deepest slack.
         G_g = min(memory.used, -deepest.value / (1024 * len(x[0]) * UNIT * knowledge.reach))
         log = HullOfLog(points=x, values=value, G_g=G_g, errors=knowledge._exact)
-        made = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
-        made.rounds = when
-        made.slope_norm, made.depth = memory.used, float(-deepest.value / memory.used)
-        return made
+        region = cls(log, LogMemory(memory.rounds, deepest.x, float(deepest.value)), errors)
+        region.rounds = when
+        region.slope_norm, region.depth = memory.used, float(-deepest.value / memory.used)
+        return region
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
-        """Return the weights of the actions in a mean, and what g is at most there."""
+        """Return the weights of the actions in a mean, and the bound on g there."""
         why = super().certificate(x, cut)
         return why._replace(points=tuple(int(self.rounds[i]) for i in why.points), of="round")
 
 
 class EstimatedCurvature(UnknownConstant):
-    r"""Knowledge that g is smooth, with a curvature that nobody knows; g need not be convex.
+    r"""Knowledge that g is smooth, with an unknown smoothness constant; g need not be convex.
 
     Args:
-        domain: a Ball that holds the feasible set.
-        theta: :math:`\theta > 1`, how many times what is proved is used for beta.
-        violations: how many rounds may be outside at most; after the last of them nothing moves any
+        domain: a Ball that contains the feasible set.
+        theta: :math:`\theta > 1`, the factor on the proved bound of beta.
+        violations: how many rounds may violate at most; after the last of them nothing moves any
             more, unless ``largest_beta`` is known.
-        largest_beta: what beta is at most, be it far too large.
+        largest_beta: an upper bound on beta, possibly far too large.
 
     Example:
         >>> known = EstimatedCurvature(domain=Ball(2.0))
@@ -556,31 +563,31 @@ class EstimatedCurvature(UnknownConstant):
         return Curvature(beta=1.0, convex=self.convex, domain=self.domain, errors=self.errors)
 
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
-        """Return the largest of what the last two readings show and what the ball does."""
+        """Return the larger of the bounds by the last two readings and by the ball."""
         x, g, s, _, _ = reading
-        found = 0.0
+        proved = 0.0
         if memory.first:
-            found = float(self._remember(memory, reading, memory.used).curvature_seen)
+            proved = float(self._remember(memory, reading, memory.used).curvature_seen)
         if g < 0:
             assert self.domain is not None
             D = reach_from(self.domain, x)
-            found = max(found, 2 * float(-g + norm(s) * D) / D**2)
-        return found
+            proved = max(proved, 2 * float(-g + norm(s) * D) / D**2)
+        return proved
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
-        """Return how far outside an action is, per what the curvature was to add."""
+        """Return the violation of an action, relative to the quadratic term."""
         added = 0.5 * memory.used * float(norm(reading.x - memory.part.last.x)) ** 2
-        return float(reading.g) / added if added > 0 else 0.0  # where nothing moved, g is not fixed
+        return float(reading.g) / added if added > 0 else 0.0  # without a move, g is not fixed
 
     def bound_any(self, memory: EstimatedMemory, why: Any) -> float:
-        """Return what g is at most with the largest curvature; infinite where none is known."""
+        """Return an upper bound on g for the largest beta; infinite if it is unknown."""
         if why.length == 0.0:
             return float(why.bound)
         more = math.inf if self.largest is None else 0.5 * (self.largest - why.beta)
         return float(why.bound + more * why.length**2) if more < math.inf else math.inf
 
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
-        """Return the last action that was seen feasible."""
+        """Return the last action that was measured as feasible."""
         part: CurvatureMemory = memory.part
         reason = "back to the last action that was seen feasible"
         return OnePoint(memory.rounds, part.last.x, float(part.last.value), errors, reason)

@@ -3,14 +3,14 @@ r"""Actuators with steps: actions on a grid, the nearest of those that are certi
 **Proposition.** *For a fixed g there always is a certified grid point: the one played last, and for
 a limit on the average, or in contexts with a* ``start_bound``\ *, the start. With*
 :math:`G_g`\ *, while* :math:`-g(x_t) \ge G_gh` *but for rounding, h the step, all neighbours of*
-:math:`x_t` *are certified, and the action moves whenever one of them is nearer to the wish.*
+:math:`x_t` *are certified, and the action moves whenever one of them is nearer to the proposal.*
 
 *Proof.* The ball of :math:`x_t` has radius :math:`-g/G_g \ge h`. ∎ So it comes to rest with a slack
 below :math:`G_gh`, or where no neighbour is better: that is what a grid costs. No safe rule that
 plays grid points alone leaves the hull of their balls (Theorem E of docs/hulls.md). With a
 curvature the rest is at the first neighbour with U > 0, which is of second order in h.
 
-A grid is not convex: rules that project onto their domain by themselves refuse one. Let a leader
+A grid is not convex: rules that project onto their domain by themselves reject it. Let a leader
 learn in the box, and a hull certify on the grid.
 """
 
@@ -41,7 +41,7 @@ class Grid(Declared, kw_only=False):
 
     Args:
         step: h, one for all entries or one per entry.
-        inside: a box that holds them; without one the knowledge needs a ``reach``.
+        inside: a box that contains them; without one the knowledge needs a ``reach``.
 
     Example:
         >>> from surefoot.knowledge import LipschitzHull, Reading
@@ -82,14 +82,14 @@ class Grid(Declared, kw_only=False):
 
     @property
     def dimension(self) -> int | None:
-        """The length of a point; None where any will do."""
+        """The length of a point; None if any is possible."""
         sizes = [len(self.step)] if len(self.step) > 1 else []
         return self.inside.dimension if self.inside is not None else next(iter(sizes), None)
 
     def bounding_ball(self) -> Ball:
-        """Return a ball that holds the grid."""
+        """Return a ball that contains the grid."""
         if self.inside is None:
-            raise InvalidValueError("reach must be given where a Grid has no box inside of which")
+            raise InvalidValueError("reach must be given for a Grid without a box (inside)")
         ball: Ball = self.inside.bounding_ball()
         return ball
 
@@ -98,7 +98,7 @@ class Grid(Declared, kw_only=False):
         return np.clip(np.round(x / self.step), *self._ends) * self.step
 
     def contains(self, x: Array) -> bool:
-        """Return whether x is a grid point, to the last bit."""
+        """Return whether x is a grid point, exactly."""
         return bool((self.project(x) == x).all())
 
     def minimize_linear(self, c: Array) -> Array:
@@ -111,11 +111,11 @@ class Grid(Declared, kw_only=False):
         low = np.floor(p / self.step)
         if len(p) <= CORNERS:
             corners = low + np.array(list(itertools.product((0.0, 1.0), repeat=len(p))))
-        else:  # the nearest, and that towards x
+        else:  # the nearest corner, and that towards x
             corners = np.stack([np.round(p / self.step), low + (p < x)])
         middle, unit = np.round(x / self.step), np.eye(len(p))
-        found = np.concatenate([corners, middle + unit, middle - unit, middle[None]])
-        return np.clip(found, *self._ends) * self.step
+        points = np.concatenate([corners, middle + unit, middle - unit, middle[None]])
+        return np.clip(points, *self._ends) * self.step
 
 
 class OnGrid(RegionWrapper):
@@ -134,15 +134,15 @@ class OnGrid(RegionWrapper):
         self.grid, self.known = grid, KnownSets(*part.known.sets, grid)
 
     def contains(self, w: Array) -> bool:
-        """Return whether a point is certified and on the grid; what was played stays so."""
+        """Return whether a point is certified and on the grid; the last action stays certified."""
         return self.known.contains(w) and (self.stays(w) or bool(self.part.contains(w)))
 
     def nearest(self, w: Array) -> Array:
         """Return the nearest to w of the certified grid points next to the region's nearest.
 
-        The neighbours of x, and x, are tried as well. Where none of them is certified, as may be
-        under drift or in another context, points on the way to the middle of the region are;
-        EmptyRegionError is raised where these are not, either.
+        The neighbours of x, and x, are tried as well. If none of them is certified, as may be under
+        drift or in another context, points on the way to the middle of the region are tried.
+        EmptyRegionError is raised if these are not certified, either.
         """
         if self.contains(w):
             return w

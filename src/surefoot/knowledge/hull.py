@@ -47,7 +47,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
-from surefoot.knowledge.contradictions import check_bound, check_rise, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
 from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
@@ -92,7 +92,7 @@ class HullMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         last: the last action that was read, and the bound on g there.
         anchor: the deepest action before it.
         start: the first action that was read; where a ramp leads back to it, as it was last.
@@ -117,10 +117,10 @@ class LipschitzHull(Knowledge):
         G_g: upper bound on every subgradient that the constraint may return on the feasible set.
         reach: the largest norm of a feasible point, which rounding scales with; that of the domain
             unless given.
-        domain: a known set that holds every action.
+        domain: a known set that contains every action.
         start_bound: g at the first action is at most this in every round, however it drifts: an
             anchor that does not age, and is never visited. None where that is not known.
-        errors: how wrong readings may be. Slopes are used for contradictions alone.
+        errors: bounds on the errors of readings. Slopes are used for contradictions alone.
 
     Example:
         >>> knowledge = LipschitzHull(G_g=1.0, reach=1.0)
@@ -154,18 +154,18 @@ class LipschitzHull(Knowledge):
 
     def first(self, x1: Array) -> HullMemory:
         """Return the memory before the first round."""
-        here = Anchor(x1, math.inf, 0.0)
-        return HullMemory(0.0, here, here, here, Ladder.empty(len(x1)))
+        start = Anchor(x1, math.inf, 0.0)
+        return HullMemory(0.0, start, start, start, Ladder.empty(len(x1)))
 
     def learn(self, memory: HullMemory, reading: Reading) -> HullMemory:
-        """Return the memory with a round in which something was read."""
+        """Return the memory after a reading."""
         x, upper, errors, age = reading.x, reading.upper, reading.errors, reading.age
         t = memory.rounds + 1.0
         if memory.start.value == math.inf:
-            here = Anchor(x, upper, t - age)
-            return HullMemory(t, here, here, here, memory.ladder)
+            point = Anchor(x, upper, t - age)
+            return HullMemory(t, point, point, point, memory.ladder)
         if not errors.is_exact:
-            # What was certified before the round bounds g there as well as the reading does, but
+            # An earlier certificate bounds g there as well as the reading does, but
             # for its rounding: steps that are too short to change it would add up. Under drift only
             # where no round is between: a checker follows no further.
             before = self._hull(memory, t - age, errors)
@@ -190,21 +190,21 @@ class LipschitzHull(Knowledge):
 
     def _climb(self, ladder: Ladder, last: Anchor, deepest: Anchor) -> Ladder:
         """Return the ladder with the ball of an action."""
-        lost = self._lost(len(last.x))
-        radius = self.radius(last.value, lost)
-        most = self.radius(deepest.level(last.round, self.errors.drift), lost)
+        margin = self._lost(len(last.x))
+        radius = self.radius(last.value, margin)
+        most = self.radius(deepest.level(last.round, self.errors.drift), margin)
         if not radius > 0.0 or most >= 2.0**RUNGS * radius:
             return ladder
         return ladder.put(max(math.frexp(most / radius)[1] - 1, 0), last)
 
-    def radius(self, level: Number, lost: float) -> Number:
+    def radius(self, level: Number, margin: float) -> Number:
         """Return the radius of a certified ball, from the bound on g at its centre.
 
         Args:
             level: the bound, or several of them.
-            lost: what the margin takes.
+            margin: the part of the radius that rounding may take.
         """
-        return -level / self.G_g - lost
+        return -level / self.G_g - margin
 
     def certify(self, memory: HullMemory, errors: Errors) -> Region:
         """Return the hull of both balls; under drift, the anchor alone at times."""
@@ -221,21 +221,21 @@ class LipschitzHull(Knowledge):
         return HullRegion(self, memory._replace(anchor=anchor), t, errors)
 
     def contradictions(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if G_g and the errors are right."""
+        """Return how a reading contradicts G_g and the errors, in sentences."""
         t, noise, reach = int(memory.rounds) + 1, self.noise(len(reading.x)), float(self.reach)
         if memory.start.value == math.inf:
-            found = check_rise(t, reading, self.G_g, noise, reach)
-            return found + self.check_start_bound(t, reading, 4 * noise)
+            sentences = check_rise(t, reading, self.G_g, noise, reach)
+            return sentences + self.check_start_bound(t, reading, 4 * noise)
         limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
         # An action that was not certified may be outside of where G_g holds, and so may the way
         # to it: as that of somebody else, whose reading comes late.
         certified = limit <= self.G_g_holds_to + 4 * noise
         outside = not certified and reading.upper + noise > self.G_g_holds_to
-        found = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
+        sentences = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
         if certified:
             words = f"G_g = {self.G_g:.6g} is too small"
-            found += check_bound(t, reading, limit, 4 * noise, words)
-        return found + self.check_subgradient(memory, reading)
+            sentences += check_bound(t, reading, limit, 4 * noise, words)
+        return sentences + self.check_subgradient(memory, reading)
 
     @property
     def G_g_holds_to(self) -> float:
@@ -248,7 +248,7 @@ class LipschitzHull(Knowledge):
         return () if limit is None else check_bound(t, reading, limit, noise, words)
 
     def check_subgradient(self, memory: HullMemory, reading: Reading) -> tuple[str, ...]:
-        """Return whether a slope contradicts what was seen at the anchor: G_g is for rounding."""
+        """Return a sentence if a subgradient contradicts the anchor; G_g is used for rounding."""
         (x, g, s, errors, age), anchor = reading, memory.anchor
         if s is None or not errors.slope < math.inf:
             return ()
@@ -301,7 +301,7 @@ class LipschitzHull(Knowledge):
         return 2 * self.noise(d) / self.G_g + 4 * self._rounding(d)
 
     def _rounding(self, d: int) -> float:
-        r"""Return what a point that was moved to the edge may be beyond it: :math:`4(n+8)uM`."""
+        r"""Return how far a point moved to the boundary may be beyond it: :math:`4(n+8)uM`."""
         return 4 * (d + 8) * UNIT * float(self.reach)
 
 
@@ -318,8 +318,8 @@ class HullCertificate(NamedTuple):
         room: how far from the centre is certified; at least the distance, but for rounding, which
             the margin covers.
         bound: the next g is at most this; never above 0.
-        G_g: the constant that it rests on.
-        cut: whether the region changed the action that was wanted.
+        G_g: the Lipschitz constant.
+        cut: whether the region changed the proposal.
         errors: what the bounds allow for.
     """
 
@@ -422,7 +422,7 @@ class HullRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the hull is for.
         errors: what the levels allow for.
 
@@ -499,7 +499,7 @@ class HullRegion(Region):
     def to_visit(self, measured: Anchor) -> HullRegion:
         """Return the hull under drift: of the anchor alone, once its slack is half used up.
 
-        Without a ball of its own the anchor is of no help: then the last action takes its place.
+        An anchor without a ball does not help: then the last action takes its place.
 
         Args:
             measured: the anchor as it was measured.
@@ -516,31 +516,31 @@ class HullRegion(Region):
         return self
 
     def nearest(self, w: Array) -> Array:
-        """Return the certified point nearest to w; w itself where it is certified."""
+        """Return the certified point nearest to w; w itself if it is certified."""
         if norm(w - self.x) <= self.radius:
             return w
-        _, _, centre, offset, far, room = self._ball(w)
-        if self._holds(far, room):
+        _, _, centre, offset, distance, room = self._ball(w)
+        if self._holds(distance, room):
             return w
         if not self.anchor_radius > 0.0:
             raise EmptyRegionError.of_drift(
                 self.round, self.anchor.x, self.anchor_level, self.errors.drift
             )
-        if not far < math.inf:
-            check_wish(w, self.x)
+        if not distance < math.inf:
+            check_proposal(w, self.x)
         # far > room >= 0; a visit goes to the anchor itself, which must be known again.
-        return centre + (room / far) * offset if room > POINT else centre
+        return centre + (room / distance) * offset if room > POINT else centre
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if norm(w - self.x) <= self.radius:
             return True
-        _, _, _, _, far, room = self._ball(w)
-        return self._holds(far, room)
+        _, _, _, _, distance, room = self._ball(w)
+        return self._holds(distance, room)
 
-    def _holds(self, far: float, room: float) -> bool:
+    def _holds(self, distance: float, room: float) -> bool:
         """Return whether a point is certified, so far from a centre with so much room."""
-        return bool(self.anchor_radius > 0.0 and far <= room + self.rounding)
+        return bool(self.anchor_radius > 0.0 and distance <= room + self.rounding)
 
     def find_convex_part(self, w: Array) -> HullRegion:
         """Return the hull of two balls that is nearest to w."""
@@ -559,11 +559,11 @@ class HullRegion(Region):
     def certificate(self, x: Array, cut: bool = False) -> HullCertificate:
         """Return why a point that :meth:`nearest` gave is feasible."""
         which, share, _, _, distance, room = self._ball(x)
-        t, since, there = int(self.round), int(self.rounds[which]), float(self.levels[which])
-        level = (1.0 - share) * there + share * self.level
+        t, since, value = int(self.round), int(self.rounds[which]), float(self.levels[which])
+        level = (1.0 - share) * value + share * self.level
         # At the full length this is below 0 by the margin, which the rounding has room in.
         bound = min(level + self.slope_norm * distance + self.noise, 0.0)
-        numbers = (there, self.level, share, distance, room, bound, float(self.slope_norm))
+        numbers = (value, self.level, share, distance, room, bound, float(self.slope_norm))
         return HullCertificate(t, since, *numbers, cut, self.errors)
 
     def bound(self, point: Array) -> float:
@@ -582,18 +582,18 @@ class HullRegion(Region):
         shares = pairs.shares(w)
         centres = self.centres + shares[:, None] * pairs.way
         offsets = w - centres
-        far = np.sqrt(_square_rows(offsets))
+        distances = np.sqrt(_square_rows(offsets))
         rooms = np.maximum(self.radii + shares * pairs.less, 0.0)
         # Where several are as near, the first that holds the point to rounding, or the first: a
         # last bit must not decide.
-        gaps = far - rooms
+        gaps = distances - rooms
         least = float(gaps.min())
         close = CLOSE * max(norm(w - self.x), pairs.longest)
         near = gaps <= least + close
         i = int(near.argmax())
         if least <= close:
-            held = near & (far <= rooms + self.rounding)
-            i = int(held.argmax()) if held.any() else i
+            is_certified = near & (distances <= rooms + self.rounding)
+            i = int(is_certified.argmax()) if is_certified.any() else i
         return i, float(shares[i]), centres[i], offsets[i], norm(offsets[i]), float(rooms[i])
 
 

@@ -1,4 +1,4 @@
-r"""What a log certifies with no constant at all: the convex hull of actions seen feasible.
+r"""A region from a log, without constants: the convex hull of actions measured as feasible.
 
 **Theorem (exact).** *Values* :math:`g_i` *of a convex g at points* :math:`x_i` *were seen, some of
 them perhaps above 0, and nothing else is known. The certified set is*
@@ -49,7 +49,7 @@ from surefoot.core.parameters import matrix, positive, vector
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
-from surefoot.knowledge.contradictions import check_bound, check_wish
+from surefoot.knowledge.contradictions import check_bound, check_proposal
 from surefoot.knowledge.errors import Errors, describe_errors
 from surefoot.knowledge.mean_ball import find_mean_ball
 from surefoot.knowledge.region import Region
@@ -65,8 +65,8 @@ class LogCertificate(NamedTuple):
         points: the numbers of the points in the log, from 0; or the rounds of actions.
         weights: their weights, which add up to 1.
         bound: the next g is at most this; never above 0.
-        cut: whether the region changed the action that was wanted.
-        errors: what the bound allows for.
+        cut: whether the region changed the proposal.
+        errors: the errors that the bound allows for.
         of: what the numbers count.
     """
 
@@ -88,7 +88,7 @@ class LogCertificate(NamedTuple):
 
 
 class LogMemory(NamedTuple):
-    """The rounds that have passed, and the last action with the bound on g there."""
+    """The number of rounds so far, and the last action with the bound on g there."""
 
     rounds: Count
     x: Array
@@ -100,10 +100,10 @@ class HullOfLog(Knowledge):
 
     Args:
         points: the points, one per row.
-        values: g there, at least one of them at most 0; those above 0 are of use, too.
-        G_g: a bound on the slopes, however rough: it is used for rounding alone. Without one,
-            feasible means up to rounding.
-        domain: a known set that holds every action.
+        values: g there, at least one of them at most 0; those above 0 are used, too.
+        G_g: a bound on the norm of every subgradient, however rough; it is used only for rounding.
+            Without it, feasible means up to rounding.
+        domain: a known set that contains every action.
         errors: how wrong the values of the log, and readings, may be; without drift.
 
     Example:
@@ -135,12 +135,12 @@ class HullOfLog(Knowledge):
 
     @property
     def constants(self) -> dict[str, float]:
-        """None that a contradiction may disprove."""
+        """Empty: a contradiction disproves no constant."""
         return {}
 
     @property
     def premises(self) -> tuple[str, ...]:
-        """What must be true for certificates to be right."""
+        """The assumptions of certificates."""
         return ("the points and values of the log are those of g", *super().premises)
 
     @cached_property
@@ -156,7 +156,7 @@ class HullOfLog(Knowledge):
 
     @cached_property
     def levels(self) -> Array:
-        """What g is at most at the points."""
+        """Upper bounds on g at the points."""
         return self.values + self.errors.value
 
     def noise(self, d: int) -> float:
@@ -165,7 +165,7 @@ class HullOfLog(Knowledge):
 
     @property
     def margin(self) -> float:
-        """m, how far below 0 the mean of the values is kept."""
+        """m, the margin of the mean of the values below 0."""
         return 2 * self.noise(0) + (self.G_g or 0.0) * self.rounding
 
     @cached_property
@@ -179,7 +179,7 @@ class HullOfLog(Knowledge):
         return self.margin / -float(self.levels.min()) * (1 + 8 * UNIT) if self.margin else 0.0
 
     def first(self, x1: Array) -> LogMemory:
-        """Return the memory before the first round; a start that is not certified is refused."""
+        """Return the memory before the first round; raise for an uncertified start."""
         if x1.shape != self.points.shape[1:]:
             raise checks.invalid("x1", f"of {self.points.shape[1]} entries, as the log", x1)
         memory = LogMemory(0.0, x1, 0.0)
@@ -188,20 +188,20 @@ class HullOfLog(Knowledge):
         return memory
 
     def learn(self, memory: LogMemory, reading: Reading) -> LogMemory:
-        """Return the memory with a round in which something was read: it certifies no more."""
+        """Return the memory after a reading: it certifies no more."""
         return LogMemory(memory.rounds + 1.0, reading.x, reading.g + reading.errors.value)
 
     def certify(self, memory: LogMemory, errors: Errors) -> Region:
-        """Return K, in the known set where there is one."""
+        """Return K, in the known set if there is one."""
         return LogRegion(self, memory, errors)
 
     def contradictions(self, memory: LogMemory, reading: Reading) -> tuple[str, ...]:
-        """Return whether a reading is above what the log and convexity allow."""
+        """Return a sentence if a reading is above the bound of the log and convexity."""
         region = LogRegion(self, memory, reading.errors)
         if not region.contains(reading.x):
             return ()
         bound = region.certificate(reading.x).bound
-        # Without G_g nobody knows what rounding does to g.
+        # Without G_g the effect of rounding on g is unknown.
         size = float(np.abs(self.values).max() + reading.errors.value)
         noise = self.noise(0) + (8 * UNIT if self.G_g else 1e-9) * size
         words = "a value of the log is wrong"
@@ -218,10 +218,10 @@ class LogRegion(Region):
     Args:
         knowledge: the log.
         memory: the last round.
-        errors: what it allows for.
+        errors: the errors that it allows for.
     """
 
-    radius = depth = slope_norm = 0.0  # no ball is known around an action
+    radius = depth = slope_norm = 0.0  # no certified ball around an action
     longest = math.inf
     knowledge: HullOfLog
     errors: Errors
@@ -242,16 +242,16 @@ class LogRegion(Region):
         return bool(norm(w - self._mean(w)[1]) <= 0.5 * self.knowledge.rounding)
 
     def nearest(self, w: Array) -> Array:
-        """Return the point of K nearest to w; w itself where it is in K."""
-        check_wish(w, self.x)
+        """Return the point of K nearest to w; w itself if it is in K."""
+        check_proposal(w, self.x)
         mean = self._mean(w)[1]
         return w if norm(w - mean) <= 0.5 * self.knowledge.rounding else mean
 
     def _mean(self, w: Array) -> tuple[Array, Array]:
         """Return the nearest mean of the points drawn together: their weights, and the point.
 
-        Of a mean that was found before they are known: where points are nearly the same, a second
-        search may end with others, and a little beside it.
+        The weights of a mean that was found before are stored. If points nearly coincide, a second
+        search may end with other weights and a slightly different point.
         """
         if self.found is None or not np.array_equal(w, self.found[1]):
             centres, levels = self.knowledge.centres, self.knowledge.levels
@@ -260,11 +260,11 @@ class LogRegion(Region):
         return self.found
 
     def certificate(self, x: Array, cut: bool = False) -> LogCertificate:
-        """Return the weights of the log's points in an action, and what g is at most there."""
-        known = self.knowledge
-        each = (1 - known.back) * self._mean(x)[0]
-        each[known.levels.argmin()] += known.back
+        """Return the weights of the log's points in an action, and the bound on g there."""
+        knowledge = self.knowledge
+        each = (1 - knowledge.back) * self._mean(x)[0]
+        each[knowledge.levels.argmin()] += knowledge.back
         used = np.flatnonzero(each)
-        bound = min(float(each @ known.levels) + known.margin, 0.0)
+        bound = min(float(each @ knowledge.levels) + knowledge.margin, 0.0)
         points, weights = tuple(used.tolist()), tuple(each[used].tolist())
         return LogCertificate(int(self.round), points, weights, bound, cut, self.errors)

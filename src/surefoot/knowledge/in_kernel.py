@@ -139,7 +139,7 @@ def share_fields(errors: Errors, reach: Any) -> dict[str, Any]:
     """Return the fields of ``sf_rule`` that all kinds of knowledge have.
 
     Args:
-        errors: how wrong readings may be.
+        errors: bounds on the errors of readings.
         reach: the largest norm of a feasible point.
     """
     return {

@@ -1,4 +1,4 @@
-r"""The ball nearest to a point, of all means of balls: what hulls of readings come down to.
+r"""The ball nearest to a point, of all means of balls: the core of hulls of readings.
 
 With centres :math:`x_i`, radii :math:`r_i` and slacks :math:`\sigma_i`,
 
@@ -30,13 +30,13 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array
 
 STEPS = 200
-"""How many vertices join at most: far more than ever do."""
+"""The largest number of vertices; far fewer are used."""
 FLAT = 1e-11
 """Ways of which one is shorter by this share, across the others, are those of a smaller plane."""
 
 
 def find_mean_ball(w: Array, centres: Array, radii: Array, slack: Array) -> Array:
-    """Return the weights of the ball nearest to w; the search ends where a ball holds w.
+    """Return the weights of the ball nearest to w; the search ends when a ball contains w.
 
     Whatever rounding does they are at least 0 and add up to 1, and their slack is at least 0.
 
@@ -61,13 +61,13 @@ def find_mean_ball(w: Array, centres: Array, radii: Array, slack: Array) -> Arra
     share, before = np.ones(1), math.inf
     for _ in range(STEPS):
         weights = share @ vertices
-        here = weights @ off
-        far = norm(here)
-        gap = far - float(weights @ radii)
+        offset = weights @ off
+        distance = norm(offset)
+        gap = distance - float(weights @ radii)
         if gap <= close or gap >= before:
             break
         best, before = weights, gap
-        reach = radii - off @ (here / far)
+        reach = radii - off @ (offset / distance)
         new = _find_furthest(reach, slack, 8 * (len(w) + 8) * UNIT)
         if float(new @ reach) + gap <= close:
             break
@@ -111,15 +111,15 @@ def _join(vertices: Array, share: Array, off: Array, radii: Array) -> tuple[Arra
     """Return the vertices, of which the last is new, of the least mean in use, and their shares."""
     share = np.concatenate([share, [0.0]])
     while True:
-        found = _find_least(vertices @ off, vertices @ radii, share)
-        falls = found <= 0.0
+        least = _find_least(vertices @ off, vertices @ radii, share)
+        falls = least <= 0.0
         if not falls.any():
-            return vertices, found
-        ratio = share[falls] / np.maximum(share[falls] - found[falls], 1e-300)
-        share = share + float(ratio.min()) * (found - share)
+            return vertices, least
+        ratio = share[falls] / np.maximum(share[falls] - least[falls], 1e-300)
+        share = share + float(ratio.min()) * (least - share)
         share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
-        kept = share > 0.0
-        vertices, share = vertices[kept], share[kept]
+        is_used = share > 0.0
+        vertices, share = vertices[is_used], share[is_used]
 
 
 def _find_least(points: Array, radii: Array, share: Array) -> Array:
@@ -132,13 +132,13 @@ def _find_least(points: Array, radii: Array, share: Array) -> Array:
     rank = int((sizes > small).sum())
     across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
     a, p = more @ across / sizes, along @ points[0]  # in the coordinates of the plane
-    left, steep = more - across @ (a * sizes), float(a @ a)
-    is_left = bool((abs(left) > small).any())
-    if steep < 1.0 and not is_left:
-        far = norm(points[0] - p @ along)
-        others = across @ ((far / math.sqrt(1.0 - steep) * a - p) / sizes)
+    remainder, squared = more - across @ (a * sizes), float(a @ a)
+    has_remainder = bool((abs(remainder) > small).any())
+    if squared < 1.0 and not has_remainder:
+        distance = norm(points[0] - p @ along)
+        others = across @ ((distance / math.sqrt(1.0 - squared) * a - p) / sizes)
         return np.concatenate([[1.0 - others.sum()], others])
-    change = left if is_left else across @ (a / sizes)
+    change = remainder if has_remainder else across @ (a / sizes)
     change = np.concatenate([[-change.sum()], change])
     falls = change < 0.0
     end: float = (share[falls] / -change[falls]).min()

@@ -1,4 +1,4 @@
-r"""The nearest point of a region and of known sets: sought, and then checked; one NumPy run.
+r"""The nearest point of a region and of known sets: a search, then a check; one NumPy run.
 
 What a search returns is rounded and perhaps not at its end. So it is checked by the region's
 ``contains`` and by that of every known set; where that fails, the way there from a point that
@@ -45,20 +45,20 @@ REFLECTIONS = 200
 TURNS = 100
 HALVINGS = 40
 SHARES = (*(1.0 - 0.5**k for k in range(44, 0, -1)), *(0.5**k for k in range(2, 30)), 0.0)
-"""Of a way, from its end to its beginning, closest together at both."""
+"""Shares of a way, from its end to its beginning, closest together at both."""
 
 Onto = Callable[[Array], Array]
 Test = Callable[[Array], bool]
 
 
 class Bounds(NamedTuple):
-    """Several bounds, relative to where the slopes were read.
+    """Several bounds, relative to the point of the reading.
 
     Attributes:
         up: h, ``(m,)``.
-        s: the slopes, ``(m, d)``.
-        beta: the curvatures, ``(m,)``.
-        tau: the errors of the slopes, ``(m,)``.
+        s: the subgradients, ``(m, d)``.
+        beta: the smoothness constants, ``(m,)``.
+        tau: the errors of the subgradients, ``(m,)``.
         close: how far from 0 a bound may end, ``(m,)``.
     """
 
@@ -94,7 +94,7 @@ def project_onto_bounds(
     Args:
         v: the point.
         bounds: the bounds.
-        cut: half-spaces that hold sets and not a point; none where the sets hold it.
+        cut: half-spaces that contain sets but not a point; none if the sets contain it.
         turns: how often the multipliers are changed, at most.
 
     Example:
@@ -110,19 +110,19 @@ def project_onto_bounds(
     """
     count, lam = len(bounds.up), np.zeros(len(bounds.up))
     q, dual = _minimise(v, bounds, lam)
-    lost = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
+    rounding = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
     for _ in range(turns):
         new = None if cut is None else cut(q)
         if new is not None and len(new.up):
             bounds, lam = bounds.join(new), np.append(lam, np.zeros(len(new.up)))
         over = bounds.values(q)
         off = np.where(lam > 0, abs(over), over)
-        if (off <= bounds.close + lost * np.sqrt(np.vecdot(bounds.s, bounds.s))).all():
+        if (off <= bounds.close + rounding * np.sqrt(np.vecdot(bounds.s, bounds.s))).all():
             break
-        found = _step(bounds, lam, q, over)
-        if found is None:
+        multipliers = _step(bounds, lam, q, over)
+        if multipliers is None:
             break
-        change, share = found - lam, 1.0
+        change, share = multipliers - lam, 1.0
         for _ in range(12):
             trial = lam + share * change
             after = _minimise(v, bounds, trial)
@@ -147,7 +147,7 @@ def _minimise(v: Array, bounds: Bounds, lam: Array) -> tuple[Array, float]:
 
 
 def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
-    """Return the multipliers that Newton's method wants; None where no point holds."""
+    """Return the multipliers of a Newton step; None if no point satisfies the rows."""
     length = norm(q)
     unit = q / length if length > 0 else q
     c = 1.0 + float(lam @ bounds.beta)
@@ -158,31 +158,31 @@ def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
     N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
     excess = over + N @ (lam @ N)
     rounding = 16 * (len(q) + 8) * UNIT * float(abs(excess).max())
-    found = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
-    return None if found is None else found[1]
+    answer = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
+    return None if answer is None else answer[1]
 
 
 class KnownSets:
     """The points that are in all of several sets; one NumPy run.
 
     Args:
-        sets: of which the last is named where nothing is certified in all of them; None is no set.
+        sets: an error names the last if no certified point is in all; None is no set.
     """
 
     def __init__(self, *sets: Any) -> None:
-        self.sets: tuple[Any, ...] = tuple(known for known in sets if known is not None)
+        self.sets: tuple[Any, ...] = tuple(one for one in sets if one is not None)
 
     def __bool__(self) -> bool:
         return bool(self.sets)
 
     def contains(self, x: Array) -> bool:
         """Return whether a point is in every set."""
-        return all(bool(known.contains(x)) for known in self.sets)
+        return all(bool(one.contains(x)) for one in self.sets)
 
     def settle(self, x: Array) -> Array:
-        """Return a point that rounding may have put outside of the sets, moved back."""
-        for known in self.sets:
-            x = snap_inside(known, x)
+        """Return a point, moved back if rounding may have put it outside of the sets."""
+        for one in self.sets:
+            x = snap_inside(one, x)
         return x
 
     def project(self, x: Array) -> Array:
@@ -194,7 +194,7 @@ class KnownSets:
 
     def bounds(self, origin: Array, inwards: float) -> Bounds:
         """Return the balls among the sets as bounds, relative to an origin, and moved inwards."""
-        balls = [known for known in self.sets if isinstance(known, Ball)]
+        balls = [one for one in self.sets if isinstance(one, Ball)]
         s = np.zeros((len(balls), len(origin)))
         up, beta = np.zeros(len(balls)), np.zeros(len(balls))
         for i, ball in enumerate(balls):
@@ -204,25 +204,25 @@ class KnownSets:
         return Bounds(up, s, beta, 0.0 * up, _rounding(origin, 1.0) + 0.0 * up)
 
     def cut(self, origin: Array, reach: float, inwards: float, q: Array) -> Bounds:
-        """Return half-spaces that hold the sets, of those that do not hold a point; not of balls.
+        """Return half-spaces around the sets that do not contain a point; not for balls.
 
         Args:
-            origin: what the point is relative to.
-            reach: the largest norm of a point that counts.
+            origin: the origin of the point.
+            reach: the largest norm of a relevant point.
             inwards: how far inside of the half-spaces to end.
             q: the point.
         """
         close = _rounding(q, reach)
-        found = Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
-        for known in self.sets:
-            if isinstance(known, Box):
-                low, high, faces = known.lower - origin, known.upper - origin, np.eye(len(q))
+        cuts = Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
+        for one in self.sets:
+            if isinstance(one, Box):
+                low, high, faces = one.lower - origin, one.upper - origin, np.eye(len(q))
                 under, above = low - q > close, q - high > close
-                found = found.join(Bounds.of(-faces[under], low[under] + inwards, close))
-                found = found.join(Bounds.of(faces[above], inwards - high[above], close))
-            elif not isinstance(known, Ball):
-                found = found.join(cut_by(known.project, origin, reach, inwards, q))
-        return found
+                cuts = cuts.join(Bounds.of(-faces[under], low[under] + inwards, close))
+                cuts = cuts.join(Bounds.of(faces[above], inwards - high[above], close))
+            elif not isinstance(one, Ball):
+                cuts = cuts.join(cut_by(one.project, origin, reach, inwards, q))
+        return cuts
 
 
 EVERYWHERE = KnownSets()
@@ -230,17 +230,17 @@ EVERYWHERE = KnownSets()
 
 
 def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) -> Bounds:
-    """Return a half-space that holds a set, given by its projection, and not a point.
+    """Return a half-space that contains a set, given by its projection, but not a point.
 
-    There is none where the set holds the point. The arguments are those of :meth:`KnownSets.cut`.
+    There is none if the set contains the point. The arguments are those of :meth:`KnownSets.cut`.
     """
     close, point = _rounding(q, reach), origin + q
     if (nearest := onto(point)) is point:
         return Bounds.of(np.zeros((0, len(q))), np.zeros(0), close)
-    there = nearest - origin
-    far = norm(q - there)
-    normals = (q - there)[None] / far if far > close else np.zeros((0, len(q)))
-    return Bounds.of(normals, inwards - normals @ there, close)
+    end = nearest - origin
+    distance = norm(q - end)
+    normals = (q - end)[None] / distance if distance > close else np.zeros((0, len(q)))
+    return Bounds.of(normals, inwards - normals @ end, close)
 
 
 def _rounding(q: Array, reach: float) -> float:
@@ -250,18 +250,18 @@ def _rounding(q: Array, reach: float) -> float:
 def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float) -> Array:
     r"""Return nearly the point of two convex sets that is nearest to w: a point of the second.
 
-    The method of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
-    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by
-    :math:`\Pi_1(2p - z) - p`. Any :math:`\lambda` will do; a far wish needs one that brings it as
-    near as the sets are large, where Dykstra's method takes as many sweeps as they fit into the
-    distance, and half-spaces do not see how a boundary bends.
+    The method is that of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
+    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by :math:`\Pi_1(2p - z) -
+    p`. Every :math:`\lambda` converges; for a far proposal it must scale the distance to the size
+    of the sets. There Dykstra's method takes many sweeps, and half-spaces do not model a curved
+    boundary.
 
     Args:
         first: the projection onto one set.
         second: that onto the other.
         w: the point.
         x: where to begin.
-        size: about how large what they have in common is.
+        size: about the size of their intersection.
     """
     share = min(size / max(norm(w - x), 1e-300), 1.0)
     z = point = x
@@ -277,15 +277,15 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
 def reflect_in_turn(
     projections: Sequence[Onto], known: KnownSets, holds: Test, start: Array
 ) -> Array | None:
-    """Return a point that holds, by way of several sets in turn; None if none is found.
+    """Return a point that holds, by reflections at several sets; None if the search fails.
 
     Each goes nearly twice as far as its set asks for, so that the turns end inside of the sets and
     not in front of them (half as far again was too little); known sets have the last word.
 
     Args:
         projections: onto each set.
-        known: sets that hold the point, too.
-        holds: whether a point is what is looked for.
+        known: further sets that must contain the point.
+        holds: whether a point is a solution.
         start: where to begin.
     """
     point = start
@@ -308,9 +308,9 @@ def find_certified(region: Region, known: KnownSets, w: Array) -> Array:
 
 
 def take_certified(region: Region, known: KnownSets, end: Array) -> Array:
-    """Return the last point that is certified and in the sets on the way to one that is not.
+    """Return the last certified point in the sets on the way to one that is not.
 
-    The way begins at a point that the region knows, or at one that is near the last action.
+    The way begins at a likely point of the region, or at one near the last action.
     """
     holds = partial(_holds, region, known)
     inside = next((point for point in region.insides if holds(point)), None)
@@ -328,7 +328,7 @@ def _holds(region: Region, known: KnownSets, point: Array) -> bool:
 
 
 def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
-    """Return the error for a round in which nothing is certified, or nothing in the sets."""
+    """Return the error for a round without a certified point, or without one in the sets."""
     if not known:
         return region.explain_empty()
     *others, last = known.sets
@@ -342,14 +342,14 @@ def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
 
 
 def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> Array | None:
-    """Return the last point that holds on the way from one that does; None where none is found.
+    """Return the last point that holds on the way from one that does; None if the search fails.
 
     Most often only a rounding is missing, so that the search begins at the far end; the beginning
     need not hold itself.
 
     Args:
-        holds: what is looked for, in a convex set.
-        known: sets that rounding is to be kept out of.
+        holds: the condition, of a convex set.
+        known: sets into which points are moved back after rounding.
         inside: a point that holds, as a rule.
         outside: one that does not.
     """
@@ -369,11 +369,11 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
         return None
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
-        found = at(share)
-        if found is None:
+        candidate = at(share)
+        if candidate is None:
             high = share
         else:
-            best, low = found, share
+            best, low = candidate, share
         if high - low <= 1e-15:
             break
     return best

@@ -17,15 +17,15 @@ and :math:`\alpha_{t+1} \ge 0`: for an a that ages because :math:`D > 0` says
 :math:`\alpha_t \ge v`. Else y is the share :math:`\theta = r/D \ge v/(v + \alpha_{t+1})` of the way
 to a, so that convexity gives
 :math:`g_{t+1}(y) \le (1-\theta)v - \theta\alpha_{t+1} \le 0`; and y is within
-:math:`D - r \le d_{t+1}` of a. So both hold in the next round, whatever was played: the way back is
-a plan that need not be kept; when a was measured is part of the memory (:func:`keep_anchor`). ∎
+:math:`D - r \le d_{t+1}` of a. So both hold in the next round, whatever was played. The return path
+is a plan that need not be followed; the memory keeps when a was measured (:func:`keep_anchor`). ∎
 With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and 1.
 
 The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
 later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
 
-The action to go back to is the first. As a hull does, the rules here measure it again before drift
-has used more than half of its slack, where nothing is known of it for ever; further away they come
+The return path leads to the first action. As in a hull, the rules measure it again before drift has
+used more than half of its slack, unless a bound on it holds in every round. Further away they come
 nearer by r in every round.
 
 Rounding: with m what a hull takes off a slack (:mod:`surefoot.knowledge.hull`),
@@ -46,7 +46,7 @@ from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.context import read_numbers
-from surefoot.knowledge.contradictions import check_wish
+from surefoot.knowledge.contradictions import check_proposal
 from surefoot.knowledge.estimate import UnknownConstant
 from surefoot.knowledge.grid import Grid
 from surefoot.knowledge.hull import HullMemory, HullRegion, LipschitzHull
@@ -58,26 +58,28 @@ __all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
 
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
-    """Return a ramp, a number or one per coordinate; refuse one that nothing is proved of."""
-    found = read_numbers(ramp, "ramp")
-    if not (found > 0).all():
+    """Return a ramp, a number or one per coordinate; raise if it is unsupported."""
+    numbers = read_numbers(ramp, "ramp")
+    if not (numbers > 0).all():
         raise InvalidValueError(f"ramp must be above 0, got {ramp!r}")
     if isinstance(knowledge, UnknownConstant):
         raise InvalidValueError(
-            f"ramp needs a known {knowledge.constant}: the way back from a round outside may be "
+            f"ramp needs a given {knowledge.constant}: the return path from a violation may be "
             f"longer, got {checks.repr_line(knowledge)}"
         )
     if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
         where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
         raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
-    has_way = isinstance(knowledge, LipschitzHull) and not isinstance(knowledge.domain, Grid)
-    if knowledge.errors.drifts and not has_way:
+    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(
+        knowledge.domain, Grid
+    )
+    if knowledge.errors.drifts and not has_return_path:
         raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
-    return float(found[0]) if np.ndim(ramp) == 0 else tuple(found.tolist())
+    return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
 
 
 def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
-    """Return the actions that are at most so many ramps from x."""
+    """Return the actions within so many ramps of x."""
     if isinstance(ramp, float):
         return Ball(share * ramp, x)
     width = share * np.array(ramp)
@@ -87,8 +89,8 @@ def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
 def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
     """Return a memory whose start is as it was measured last, where it is what a ramp leads to.
 
-    A deeper action does not take its place: where the limit comes in, nothing says that it stays
-    the deeper one, and every such change could halve the slack, until nothing is left of it.
+    A deeper action does not replace it. If the limit comes in, the deeper action need not stay
+    deeper, and every replacement could halve the slack.
     """
     if not knowledge.errors.drifts or knowledge.start_bound is not None:
         return memory
@@ -99,11 +101,11 @@ def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
 def limit_steps(
     knowledge: Knowledge, memory: Any, region: Region, x: Array, ramp: Any, certain: bool
 ) -> Region:
-    """Return the part of a region that the actuators reach, and the way back where it is empty.
+    """Return the part of a region within the ramp; the return path if it is empty.
 
     Args:
-        knowledge: what is known of g.
-        memory: what was read.
+        knowledge: the knowledge of g.
+        memory: the readings.
         region: the certified actions.
         x: the action that was played.
         ramp: r.
@@ -114,28 +116,28 @@ def limit_steps(
         return region.within(near)
     t, drift = memory.rounds, float(knowledge.errors.drift)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)
-    far = _around(off.x, ramp, ramps)
-    whole: Region = region.base.whole.within(knowledge.domain, near, far)
+    close_to_off = _around(off.x, ramp, ramps)
+    whole: Region = region.base.whole.within(knowledge.domain, near, close_to_off)
     level = memory.last.level(t, drift) if (memory.last.x == x).all() else math.inf
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
-    alone = memory.alone(off, Anchor(x, level, t))
-    back = HullRegion(knowledge, alone, t + 1.0, region.errors)
+    pair = memory.alone(off, Anchor(x, level, t))
+    back = HullRegion(knowledge, pair, t + 1.0, region.errors)
     point = _step_back(x, off.x, ramp)
-    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, far))
+    return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, close_to_off))
 
 
 def _choose_anchor(
     knowledge: LipschitzHull, memory: HullMemory, x: Array, ramp: Any
 ) -> tuple[Anchor, float]:
-    """Return the action that x has a way back to, and how many ramps the next may be from it."""
+    """Return the anchor of x, and how many ramps the next action may be from it."""
     t, drift = memory.rounds + 1.0, float(knowledge.errors.drift)
     if knowledge.start_bound is not None:
-        slack, lost = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
+        slack, margin = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
         both = drift + slack
         standing = StandingAnchor(memory.start.x, -slack, memory.start.round)
-        return standing, both / (drift + 2 * lost + 1e-11 * both)
+        return standing, both / (drift + 2 * margin + 1e-11 * both)
     off = memory.start
     level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
     soon = math.floor(-(level - 0.5 * off.value) / drift)
@@ -153,13 +155,13 @@ def _step_back(x: Array, off: Array, ramp: Any) -> Array:
 
 
 class Ramped(RegionWrapper):
-    """Certified actions that a ramp reaches; where there are none, the one that is nearer to off.
+    """Certified actions within a ramp; if there are none, the point one ramp nearer to the anchor.
 
     Args:
-        part: the certified actions that the ramp reaches.
-        back: what is certified by the last action and the one that is always feasible.
-        point: the way back.
-        ramps: what the ramp reaches.
+        part: the certified actions within the ramp.
+        back: the actions certified by the last action and the anchor.
+        point: the next point of the return path.
+        ramps: the sets within the ramp.
     """
 
     back: Region
@@ -171,36 +173,37 @@ class Ramped(RegionWrapper):
         self.back, self.point, self.ramps = back, point, ramps
 
     def contains(self, w: Array) -> bool:
-        """Return whether a point is certified and reached, or is the way back."""
-        return bool(self.part.contains(w)) or self._is_way_back(w)
+        """Return whether a point is certified and within the ramp, or is on the return path."""
+        return bool(self.part.contains(w)) or self._is_on_return_path(w)
 
-    def _is_way_back(self, w: Array) -> bool:
+    def _is_on_return_path(self, w: Array) -> bool:
         return bool((w == self.point).all()) and bool(self.back.contains(w))
 
     def nearest(self, w: Array) -> Array:
-        """Return nearly the certified action nearest to w that the ramp reaches; else the way back.
+        """Return nearly the certified action nearest to w within the ramp; else the return path.
 
-        What the ramp reaches of the wish is taken to the hull, and drawn to the way back where that
-        leads too far; only where the way back is not in the hull is more looked for.
+        The part of the proposal that the ramp reaches is projected onto the hull. If the result is
+        too far, it is moved towards the return path. Only if the return path is not in the hull, a
+        search follows.
         """
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         reached = self.part
         if reached.contains(w):
             return w
-        for known in self.ramps.sets:
-            w = known.project(w)
+        for reachable in self.ramps.sets:
+            w = reachable.project(w)
         near = self.base.nearest(w)
         if reached.contains(near):
             return near
         if reached.contains(self.point):
-            found = draw_back(lambda p: bool(reached.contains(p)), EVERYWHERE, self.point, near)
-            return self.point if found is None else found
-        if self._is_way_back(self.point):
+            end = draw_back(lambda p: bool(reached.contains(p)), EVERYWHERE, self.point, near)
+            return self.point if end is None else end
+        if self._is_on_return_path(self.point):
             return self.point
         return reached.nearest(w)
 
     def within(self, *sets: Set | None) -> Region:
-        """Return the part that is in further sets, and the way back if it is."""
+        """Return the part that is in further sets, and the return path if it is."""
         parts = (self.part.within(*sets), self.back.within(*sets))
         return Ramped(*parts, self.point, self.ramps)
 

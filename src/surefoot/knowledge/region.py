@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, final
 
 from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, Certificate, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.errors import (
@@ -24,13 +25,13 @@ __all__ = ["OnePoint", "PointCertificate", "Projection", "Region", "RowSeen"]
 
 
 class RowSeen(NamedTuple):
-    """What was read of one constraint, as a proposer gets it.
+    """The reading of one constraint, in the form for proposers.
 
     Attributes:
-        g: the value; None where it was not reported.
+        g: the value; None if it was not reported.
         s: the subgradient.
-        upper: g is at most this there, by the reading or by what was certified before.
-        noise: what rounding may have done to the value.
+        upper: an upper bound on g there, by the reading or an earlier certificate.
+        noise: a bound on the rounding of the value.
         share: how steep the constraint may be, as a share of the region's ``slope_norm``; None
             where there is one constraint.
     """
@@ -43,7 +44,7 @@ class RowSeen(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """A certified point and how it was found.
+    """A certified point, with its multipliers.
 
     Attributes:
         point: the point.
@@ -59,25 +60,25 @@ class Projection(NamedTuple):
 class Region:
     """A convex set of next actions, all of them certainly feasible. It belongs to one round.
 
-    A region of your own needs ``round``, ``x``, :meth:`nearest`, :meth:`contains` and
-    :meth:`certificate`; the other numbers are for proposers that read them, and its knowledge
-    names those that it fills in ``offers``. ``contains`` must be exact for the float64 point.
+    A new kind of region needs ``round``, ``x``, :meth:`nearest`, :meth:`contains` and
+    :meth:`certificate`. The other numbers are for proposers; the knowledge names those that it sets
+    in ``offers``. ``contains`` must be exact for the float64 point.
 
     Attributes:
         round: the last round of the memory.
-        x: the action that was observed last.
+        x: the last action with a reading.
         upper: g there is at most this; infinite unless it is set.
-        errors: what the region allows for.
-        radius: of the certified ball around x; negative where its slack is below the margin.
+        errors: the errors that the region allows for.
+        radius: of the certified ball around x; negative if its slack is below the margin.
         depth: of the largest certified ball.
         longest: the longest step from x that :meth:`cut` can certify.
-        steepness: how fast g may rise there; 0 where nobody knows.
+        slope_norm: a bound on the norm of subgradients there; 0 if unknown.
         noise: the part of the margin that rounding takes.
-        curvature_seen: the least that explains the last two readings; 0 where none is known.
+        curvature_seen: the least smoothness constant that explains the last two readings; or 0.
         reach: the largest norm of a feasible point.
-        visit_due: whether the action after the next will be the anchor, to be measured again.
-        read_place: the context that the last action was read in; None where there are none.
-        known: the sets that it was cut down to.
+        remeasurement_due: whether the action after the next will re-measure the anchor.
+        read_place: the context of the last reading; None without contexts.
+        known: the sets that it was restricted to.
     """
 
     round: float
@@ -97,7 +98,7 @@ class Region:
 
     @abstractmethod
     def nearest(self, w: Array) -> Array:
-        """Return the certified point nearest to w; w itself where it is certified.
+        """Return the certified point nearest to w; w itself if it is certified.
 
         The answer is certified as a float64 point, whatever rounding does to "nearest".
         """
@@ -119,7 +120,7 @@ class Region:
             raise CertificateError(self, x, is_inside)
 
     def stays(self, w: Array) -> bool:
-        """Return whether a point is the last action, and certified for having been played."""
+        """Return whether a point is the last action, which stays certified."""
         return not self.errors.drift and self.upper <= 0 and bool((w == self.x).all())
 
     def find_convex_part(self, w: Array) -> Region:
@@ -132,35 +133,35 @@ class Region:
 
         Args:
             x: the next action.
-            cut: whether it differs from the wish.
+            cut: whether it differs from the proposal.
         """
 
     def cut(self, w: Array) -> Array:
-        """Return where a step to w, a descent's, is cut off."""
+        """Return the point where a descent step to w is cut off."""
         return self.find_cut(w).point
 
     def end_step(self, w: Array) -> Array:
-        """Return where that is without sets; the nearest point unless defined."""
+        """Return the end of :meth:`cut`, ignoring known sets; by default the nearest point."""
         return self.nearest(w)
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
         """Return the nearest point with its multipliers, for proposers whose bounds need these.
 
         Args:
-            w: the wanted action.
+            w: the proposal.
             known: sets that hold the point, too; one NumPy run.
         """
         point = nearest.find_certified(self, known, w) if known else self.nearest(w)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
+        distance = norm(point - w)
+        return Projection(point, 0.0 * distance, distance)
 
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return where a step to w is cut off with its multipliers."""
+        """Return the point where a step to w is cut off, with its multipliers."""
         point = self.end_step(w)
         if not known.contains(point):
             point = nearest.find_certified(self, known, point)
-        far = norm(point - w)
-        return Projection(point, 0.0 * far, far)
+        distance = norm(point - w)
+        return Projection(point, 0.0 * distance, distance)
 
     def price(self, w: Array, weights: Number) -> Number:
         """Return what a cut costs in a bound on the regret, by its multipliers.
@@ -169,40 +170,40 @@ class Region:
             w: the end of the step that was cut.
             weights: the multipliers.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no multipliers")
+        raise InvalidValueError(f"region must have multipliers, got {type(self).__name__}")
 
     def price_cut(
-        self, wanted: Array, cut: Projection, x: Array, radius: float
+        self, end: Array, cut: Projection, x: Array, radius: float
     ) -> tuple[float, float]:
         """Return the tightening of the round, and what its cut costs in a bound on the regret.
 
         Args:
-            wanted: the end of the step that was cut.
+            end: the end of the step that was cut.
             cut: where it was cut off.
             x: the next action.
             radius: R, of a ball that holds the actions.
         """
         d = float(cut.projection_error) + float(norm(x - cut.point))
-        return 0.0, float(self.price(wanted, cut.weights)) + 0.5 * d * (4 * radius + d)
+        return 0.0, float(self.price(end, cut.weights)) + 0.5 * d * (4 * radius + d)
 
     def within(self, *sets: Set | None) -> Region:
-        """Return the part of the region that is in sets, as those announced for the next round."""
+        """Return the part of the region that is in sets, such as those announced."""
         from surefoot.knowledge.grid import Grid, OnGrid
 
         for grid in sets:
             if isinstance(grid, Grid):
-                rest = (known for known in sets if known is not grid)
-                return OnGrid(self.within(grid.inside, *rest), grid)
+                others = (one for one in sets if one is not grid)
+                return OnGrid(self.within(grid.inside, *others), grid)
         known = KnownSets(*sets)
         return Within(self, known) if known else self
 
     @property
     def base(self) -> Any:
-        """The region without sets that it was cut down to."""
+        """The region without the sets that it was restricted to."""
         return self
 
     def read_rows(self, x: Array, feedback: Feedback) -> Sequence[RowSeen]:
-        """Return what was read of each constraint; none where no slope was reported.
+        """Return the reading of each constraint; empty if no subgradient was reported.
 
         Args:
             x: an array like the action.
@@ -216,16 +217,16 @@ class Region:
         g, s = checks.read_constraint(x, feedback)
         return (RowSeen(g, s, self.upper, self.noise),)
 
-    # What a search in sets asks a region for; one NumPy run.
+    # Methods for a search in sets; one NumPy run.
 
     def as_bounds(self) -> Bounds | None:
-        """Return the region as bounds relative to x; None where it is known by its projection."""
+        """Return the region as bounds relative to x; None if only its projection is available."""
         return None
 
     def seek(self, w: Array, known: KnownSets) -> Array:
         """Return nearly the point of the region and of sets nearest to w; it is not checked.
 
-        Where the nearest point of one is in the other, it is that of both.
+        If the nearest point of one is in the other, it is the nearest of both.
         """
         point = self.nearest(w)
         if known.contains(point):
@@ -238,7 +239,7 @@ class Region:
         return nearest.project_onto_both(part.nearest, known.project, w, self.x, size)
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:
-        """Return a point of the region and of sets, near the last action; None for none found.
+        """Return a point of the region and of sets, near the last action; None if the search fails.
 
         Args:
             known: the sets.
@@ -253,17 +254,17 @@ class Region:
 
     @property
     def whole(self) -> Region:
-        """The region without a visit that it asks for."""
+        """The region without the re-measurement that it asks for."""
         return self
 
     def explain_empty(self) -> EmptyRegionError:
-        """Return the error for a round after which nothing is certified any more."""
+        """Return the error for a round after which no action is certified."""
         worst, drift = self.upper + self.errors.drift, self.errors.drift
         return EmptyRegionError.of_drift(self.round, self.x, worst, drift)
 
 
 class RegionWrapper(Region):
-    """Another region, taken as it is but for what a subclass says.
+    """Base of regions that delegate to another.
 
     Args:
         part: the region.
@@ -284,11 +285,11 @@ class RegionWrapper(Region):
         return self.part.contains(w)
 
     def stays(self, w: Array) -> bool:
-        """Return whether the region certifies a point for having been played."""
+        """Return whether a point is the last action, which stays certified."""
         return self.part.stays(w)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
-        """Return why a point is feasible: the region's own reason."""
+        """Return the region's reason why a point is feasible."""
         return self.part.certificate(x, cut)
 
 
@@ -320,7 +321,7 @@ class Within(RegionWrapper):
         return self.part.find_nearest(w, self.known)
 
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return where a step to w is cut off with its multipliers."""
+        """Return the point where a step to w is cut off, with its multipliers."""
         return self.part.find_cut(w, self.known)
 
 
@@ -336,7 +337,7 @@ class Recertified(Within):
     certify: Callable[[Array], Certificate]
 
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
-        RegionWrapper.__init__(self, part)  # the region stays as it is
+        RegionWrapper.__init__(self, part)  # the region is unchanged
         self.known, self.certify = EVERYWHERE, certify
 
     def within(self, *sets: Set | None) -> Region:
@@ -351,8 +352,8 @@ class Recertified(Within):
 class WithinBall(Within):
     """The points of a region that are in a ball, for a batch and every backend, too.
 
-    A ball that is known to hold the feasible set changes nothing: then every certified point is in
-    it. Where one is not, its projection is taken, which is certified, but not always the nearest.
+    A ball around the feasible set changes nothing: it contains every certified point. If it does
+    not contain one, its projection is taken, which is certified, but not always the nearest.
     """
 
     def __init__(self, part: Region, ball: Ball) -> None:
@@ -364,7 +365,7 @@ class WithinBall(Within):
         return self.ball.contains(w) & self.part.contains(w)
 
     def nearest(self, w: Array) -> Array:
-        """Return the region's nearest point, drawn into the ball."""
+        """Return the region's nearest point, moved into the ball."""
         return self._draw(self.part.nearest(w))
 
     def find_nearest(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
@@ -372,13 +373,14 @@ class WithinBall(Within):
         return self._draw_found(self.part.find_nearest(w))
 
     def find_cut(self, w: Array, known: KnownSets = EVERYWHERE) -> Projection:
-        """Return where a step to w is cut off with its multipliers."""
+        """Return the point where a step to w is cut off, with its multipliers."""
         return self._draw_found(self.part.find_cut(w))
 
-    def _draw_found(self, found: Projection) -> Projection:
-        point = self._draw(found.point)
-        return found._replace(
-            point=point, projection_error=found.projection_error + norm(point - found.point)
+    def _draw_found(self, projection: Projection) -> Projection:
+        point = self._draw(projection.point)
+        return projection._replace(
+            point=point,
+            projection_error=projection.projection_error + norm(point - projection.point),
         )
 
     def _draw(self, point: Array) -> Array:
@@ -387,35 +389,35 @@ class WithinBall(Within):
         return if_any(good ^ True, lambda: self._draw_in(point, good), lambda: point)
 
     def _draw_in(self, point: Array, good: Array) -> Array:
-        """Return points that are not good as their projections, where these are certified.
+        """Return invalid points as their projections, if these are certified.
 
-        Where one is not, it is the last point that is on the way there from the action; all of
-        that way is in the ball.
+        If a projection is not certified, the result is the last certified point on the way there
+        from the action; all of that way is in the ball.
         """
-        there, x = self.ball.project(point), self.x
-        way = there - x
+        end, x = self.ball.project(point), self.x
+        way = end - x
 
         def halve(k: Number, share: Number) -> Number:
             more = share + 0.5 ** (k + 1.0)
             return where(self.contains(x + more * way), more, share)
 
         between = x + loop_in_turn(HALVINGS, halve, 0.0 * norm(way)) * way
-        best = where(self.contains(there), there, between)
+        best = where(self.contains(end), end, between)
         fine = good | self.contains(best)
         if fine is False:
-            raise EmptyRegionError.of_set(self.ball, point, float(norm(there - point)))
+            raise EmptyRegionError.of_set(self.ball, point, float(norm(end - point)))
         return where(good, point, where(fine, best, 0.0 * best + math.nan))
 
 
 class PointCertificate(NamedTuple):
-    """Why the one action that is left is feasible.
+    """Why the only certified action is feasible.
 
     Attributes:
         round: the round that was played.
         reason: in words.
         bound: the next g is at most this.
-        cut: whether something else was wanted.
-        errors: what the bound allows for.
+        cut: whether the proposal was another.
+        errors: the errors that the bound allows for.
     """
 
     round: int
@@ -432,13 +434,13 @@ class PointCertificate(NamedTuple):
 
 
 class OnePoint(Region):
-    """One point, for a reason of its own.
+    """One certified point, with its reason.
 
     Args:
         t: the round that was played.
         x: the point.
-        bound: g there is at most this in the next round.
-        errors: what the bound allows for.
+        bound: an upper bound on g there in the next round.
+        errors: the errors that the bound allows for.
         reason: in words.
     """
 

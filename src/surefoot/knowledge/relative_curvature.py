@@ -1,4 +1,4 @@
-r"""What is certified where g may curve the more the steeper it is: exponentials, polynomials.
+r"""Certificates for a curvature that grows with the gradient: exponentials, polynomials.
 
 If g is twice differentiable with :math:`\|\nabla^2g\| \le L_0 + L_1\|\nabla g\|` on the feasible
 set X, then for every x in X with :math:`s = \nabla g(x)`, *every p within* :math:`1/L_1` *of x
@@ -52,7 +52,7 @@ from surefoot.sets import Ball
 __all__ = ["RelativeCurvature"]
 
 TINY = 1e-300
-"""What is divided by instead of 0."""
+"""The divisor instead of 0."""
 
 
 class RelativeCurvature(QuadraticBounds):
@@ -62,10 +62,10 @@ class RelativeCurvature(QuadraticBounds):
 
     Args:
         L_0: the curvature where g is flat.
-        L_1: how much of the slope it may be in addition, above 0.
+        L_1: the additional curvature per norm of the gradient, above 0.
         reach: M, the largest norm of a feasible point; that of the domain unless given.
-        domain: a known set that holds every action.
-        errors: how wrong readings may be; without drift.
+        domain: a known set that contains every action.
+        errors: bounds on the errors of readings; without drift.
 
     Example:
         >>> import numpy as np
@@ -88,30 +88,30 @@ class RelativeCurvature(QuadraticBounds):
 
     def curvature(self, memory: CurvatureMemory) -> float:
         r"""Return :math:`\beta_x` of the last action, rounded up."""
-        steep = float(norm(memory.s)) + float(memory.slope_error or 0.0)
-        bent = 2 * (math.e - 2) * (self.L_0 + self.L_1 * steep)
-        return bent * (1 + 64 * UNIT * (len(memory.s) + 8))
+        slope = float(norm(memory.s)) + float(memory.slope_error or 0.0)
+        beta = 2 * (math.e - 2) * (self.L_0 + self.L_1 * slope)
+        return beta * (1 + 64 * UNIT * (len(memory.s) + 8))
 
     def find_region(self, memory: CurvatureMemory, t: Number, errors: Errors) -> RelativeRegion:
         """Return the ball in round t, as far as its bound holds."""
         return RelativeRegion(self, memory, t, errors)
 
     def contradictions(self, memory: CurvatureMemory, reading: Reading) -> tuple[str, ...]:
-        """Return what a reading has that is impossible if the constants are right."""
+        """Return how a reading contradicts the constants, in sentences."""
         x, g, _, errors, _ = reading
         t, upper = memory.rounds + 1.0, float(g + errors.value)
-        found, old = check_reach(int(t), x, upper, float(self.reach)), memory.last
+        sentences, old = check_reach(int(t), x, upper, float(self.reach)), memory.last
         region = self.find_region(memory, t, errors)
         if not region.contains(x):
-            return found
+            return sentences
         v, slope_error = x - old.x, float(memory.slope_error or 0.0)
         length, over = float(norm(v)), g - errors.value - old.value - float(memory.s @ v)
         over, noise = over - slope_error * length, float(region.noise)
         beta = self.curvature(memory)
-        return found + check_quadratic(int(t), g, (length, over), beta, noise, errors, "g")
+        return sentences + check_quadratic(int(t), g, (length, over), beta, noise, errors, "g")
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
-        """Return infinity: how much g rises beside an action is not known."""
+        """Return infinity: the rise of g around an action is unbounded."""
         return math.inf
 
 
@@ -120,9 +120,9 @@ class RelativeRegion(CurvatureRegion):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         farthest: how far from x the bound holds.
@@ -138,7 +138,9 @@ class RelativeRegion(CurvatureRegion):
     ) -> None:
         super().__init__(knowledge, memory, t, errors)
         self.farthest = (1 - 1e-12 - 8 * (len(self.x) + 8) * UNIT) / knowledge.L_1
-        self.radius, self.longest = (min(far, self.farthest) for far in (self.radius, self.longest))
+        self.radius, self.longest = (
+            min(length, self.farthest) for length in (self.radius, self.longest)
+        )
         self.depth = memory.depth
 
     def contains(self, w: Array) -> bool:
@@ -151,9 +153,9 @@ class RelativeRegion(CurvatureRegion):
         Of the points at the farthest distance r that is the one towards w, or, where the bound is
         above 0 there, the nearest of those with :math:`s^\top q = -(h + \tau r + \frac\beta2r^2)`.
         """
-        found = super()._search(w, search)
-        if self.contains(found.point):
-            return found
+        projection = super()._search(w, search)
+        if self.contains(projection.point):
+            return projection
         point = self._find_at_edge(w - self.x)
         if not self.contains(point):  # by a rounding
             point = draw_back(self.contains, EVERYWHERE, self.x, point)
@@ -170,10 +172,10 @@ class RelativeRegion(CurvatureRegion):
         most = -(ball.up + (self.slope_error or 0.0) * r + 0.5 * ball.beta * r * r)
         along = most / max(self.slope_norm, TINY)
         across = v
-        for _ in range(2):  # the first leaves what the rounding of a far wish has along the slope
+        for _ in range(2):  # the second removes the rounding of a far proposal
             across = across - dot(across, unit) * unit
-        left = math.sqrt(max(r * r - along * along, 0.0))
-        return self.x + along * unit + (left / max(norm(across), TINY)) * across
+        radius = math.sqrt(max(r * r - along * along, 0.0))
+        return self.x + along * unit + (radius / max(norm(across), TINY)) * across
 
     def as_bounds(self) -> Bounds:
         """Return the bound and the ball where it holds."""

@@ -29,7 +29,7 @@ from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import ObserverKind, Reading
-from surefoot.knowledge.contradictions import check_start, check_wish
+from surefoot.knowledge.contradictions import check_proposal, check_start
 from surefoot.knowledge.curvature import (
     Curvature,
     CurvatureCertificate,
@@ -52,7 +52,7 @@ INWARDS = (0.0, 1e-13, 1e-10, 1e-7, 1e-4)
 """How far inside of everything a common point is sought, relative to the reach."""
 Search = Callable[[Array, KnownSets], tuple[Array, Array]]
 
-# A wish at the end of float64 has squares beyond it; what comes of them is compared, and not taken.
+# The squares of a huge proposal overflow; the result is compared, and not taken.
 _QUIETLY = np.errstate(over="ignore", invalid="ignore")
 
 
@@ -64,8 +64,8 @@ class CurvatureRows(QuadraticBounds):
         rows: how many constraints there are; as many as there are curvatures unless given.
         reach: M, the largest norm of a feasible point, which rounding scales with; that of the
             domain unless given.
-        domain: a known closed convex set that holds every action, projected onto jointly with what
-            is certified. None where nothing is known.
+        domain: a known closed convex set that contains every action, projected onto jointly with
+            the certified region; None for none.
         errors: how wrong readings of any row may be.
 
     Example:
@@ -86,22 +86,22 @@ class CurvatureRows(QuadraticBounds):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given, many = self.beta, np.ndim(self.beta) == 1
-        for i, value in enumerate(checks.to_vector(given, "beta") if many else ()):
+        curvatures, many = self.beta, np.ndim(self.beta) == 1
+        for i, value in enumerate(checks.to_vector(curvatures, "beta") if many else ()):
             checks.nonnegative(**{f"beta[{i}]": value})
         if not many:
-            checks.nonnegative(beta=given)
+            checks.nonnegative(beta=curvatures)
             words = "the number of constraints where beta is one number"
             checks.positive_int(self.rows, "rows", words)
-        elif self.rows not in (0, len(given)):
-            raise checks.invalid("rows", f"{len(given)}, one per curvature in beta", self.rows)
-        beta = tuple(map(float, given)) if many else float(given)
+        elif self.rows not in (0, len(curvatures)):
+            raise checks.invalid("rows", f"{len(curvatures)}, one per curvature in beta", self.rows)
+        beta = tuple(map(float, curvatures)) if many else float(curvatures)
         object.__setattr__(self, "beta", beta)
-        object.__setattr__(self, "rows", len(given) if many else self.rows)
+        object.__setattr__(self, "rows", len(curvatures) if many else self.rows)
 
     @cached_property
     def each(self) -> Curvature:
-        """What is known of each row by itself, as of those of a batch."""
+        """The knowledge of each single row, in the form of a batch."""
         beta = np.broadcast_to(np.array(self.beta), (self.rows,))[:, None]
         return Curvature(beta=beta, reach=self.reach, errors=self.errors, convex=self.convex)
 
@@ -118,13 +118,13 @@ class CurvatureRows(QuadraticBounds):
     def first(self, x1: Array) -> CurvatureMemory:
         """Return the memory before the first round."""
         none = np.zeros((self.rows, 1))
-        here = Anchor(x1, none, 0.0)
-        anchor = here if self.errors.drift else None
+        start = Anchor(x1, none, 0.0)
+        anchor = start if self.errors.drift else None
         slopes = np.zeros((self.rows, len(x1)))
-        return CurvatureMemory(0.0, here, none, slopes, None, anchor, 0.0, 0.0)
+        return CurvatureMemory(0.0, start, none, slopes, None, anchor, 0.0, 0.0)
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Array, Array]:
-        """Return the values and slopes of a round; one row may be told as one number."""
+        """Return the values and slopes of a round; one row may be reported as one number."""
         return read_rows(x, feedback, self.rows)
 
     def largest(self, numbers: Number) -> float:
@@ -137,17 +137,17 @@ class CurvatureRows(QuadraticBounds):
 
     def remember(self, memory: CurvatureMemory, reading: Reading) -> CurvatureMemory:
         """Return the memory of a reading, whatever it says."""
-        made = super().remember(memory, reading._replace(g=reading.g[:, None]))
-        return made._replace(slope_error=made.slope_error or None)
+        after = super().remember(memory, reading._replace(g=reading.g[:, None]))
+        return after._replace(slope_error=after.slope_error or None)
 
     def check_round(
-        self, memory: CurvatureMemory, reading: Reading, made: CurvatureMemory, worst: Number
+        self, memory: CurvatureMemory, reading: Reading, after: CurvatureMemory, worst: Number
     ) -> CurvatureMemory:
-        """Refuse a start that is not feasible."""
+        """Raise for an infeasible start."""
         if not memory.rounds and not (worst < 0).all():
             i = int(worst.argmax())
             check_start(float(reading.g[i, 0]), float(worst[i, 0]), 0.0, f" in row {i}")
-        return made
+        return after
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return how much each row can rise over a length."""
@@ -170,9 +170,9 @@ class RowsRegion(Region):
 
     Args:
         knowledge: the constants.
-        memory: what was read.
+        memory: the readings.
         t: the round that the region is for.
-        errors: what it allows for.
+        errors: the errors that it allows for.
 
     Attributes:
         each: the region of each row by itself, as those of a batch.
@@ -229,7 +229,7 @@ class RowsRegion(Region):
     @_QUIETLY
     def nearest(self, w: Array) -> Array:
         """Return the point of the region nearest to w; w itself where it is in the region."""
-        check_wish(w, self.x)
+        check_proposal(w, self.x)
         return w if self.contains(w) else self.find_nearest(w).point
 
     @_QUIETLY
@@ -248,14 +248,14 @@ class RowsRegion(Region):
         return self._find(w, known, self._cut_by_halfspaces)
 
     def _find(self, w: Array, known: KnownSets, search: Search) -> Projection:
-        """Return what a search finds; else a certified point on the way there."""
-        check_wish(w, self.x)
+        """Return the result of a search; else a certified point on the way there."""
+        check_proposal(w, self.x)
         if self._is_in(w, known):
             return Projection(w, np.zeros_like(self.own.up), 0.0)
         q, weights = search(w - self.x, known)
         end = self._settle(q, known)
         if not self._is_in(end, known):
-            # A far wish loses digits: once more from where they are not lost.
+            # A far proposal loses digits: once more from where they are not lost.
             end = self._settle(self._project(end - self.x, known)[0], known)
         if not self._is_in(end, known):
             end = nearest.take_certified(self, known, end)
@@ -277,33 +277,33 @@ class RowsRegion(Region):
         return self.own
 
     def _solve(
-        self, v: Array, own: Bounds, known: KnownSets, inwards: float = 0.0
+        self, v: Array, rows: Bounds, known: KnownSets, inwards: float = 0.0
     ) -> tuple[Array, Array]:
         """Return the nearest point of bounds and of sets, and the bounds' multipliers."""
         cut = partial(known.cut, self.x, self.reach, inwards)
-        bounds = own.join(known.bounds(self.x, inwards))
+        bounds = rows.join(known.bounds(self.x, inwards))
         q, multipliers = nearest.project_onto_bounds(v, bounds, cut)
-        return q, multipliers[: len(own.up)]
+        return q, multipliers[: len(rows.up)]
 
     def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
         """Return a step cut by half-spaces that are moved by the length of what they lead to."""
-        own, squared, flat = self.own, dot(v, v), np.zeros_like(self.own.up)
+        rows, squared, flat = self.own, dot(v, v), np.zeros_like(self.own.up)
         most = REFINED if known else 2
         best: tuple[Array, Array] | None = None
         failed: tuple[Array, Array] | None = None
         for turn in range(most + 1):
-            moved = own.up + own.tau * math.sqrt(squared) + 0.5 * own.beta * squared
-            found = self._solve(v, own._replace(up=moved, beta=flat, tau=flat), known)
-            before, squared = squared, dot(found[0], found[0])
-            if not self._is_in(self._settle(found[0], known), known):
+            moved = rows.up + rows.tau * math.sqrt(squared) + 0.5 * rows.beta * squared
+            step = self._solve(v, rows._replace(up=moved, beta=flat, tau=flat), known)
+            before, squared = squared, dot(step[0], step[0])
+            if not self._is_in(self._settle(step[0], known), known):
                 # The step was longer than what the half-spaces were moved for.
-                failed = failed or found
+                failed = failed or step
                 squared = 1.02 * squared if turn or known else squared
                 continue
-            best = found
+            best = step
             near = known and abs(before - squared) <= 1e-3 * before
-            # Where nothing bends no length moves the half-spaces: the first answer is the last.
-            straight = not own.beta.any() and not own.tau.any()
+            # Without curvature no length moves the half-spaces: the first answer is the last.
+            straight = not rows.beta.any() and not rows.tau.any()
             if failed or near or turn + 1 >= most or straight:
                 break
         return best or failed or (v, flat)
@@ -354,16 +354,16 @@ class RowsRegion(Region):
         return self.each.explain_empty()
 
     def price(self, w: Array, weights: Array | float) -> float:
-        r"""Return what a cut costs: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
+        r"""Return the cost of a cut: :math:`\frac12\|S^\top\mu\|^2 - \mu^\top(g + Sv)`; Theorem C.
 
         Args:
             w: the end of the step that was cut, v away from x.
             weights: :math:`\mu`, one multiplier per row; 0 where there is none, as on a grid.
         """
         weights = np.zeros(len(self.own.s)) + weights
-        own, off = self.own, weights @ self.own.s
-        least = (self.each.low - self.each.noise)[:, 0] - 2 * self.reach * own.tau
-        return float(0.5 * dot(off, off) - weights @ (least + own.s @ (w - self.x)))
+        rows, off = self.own, weights @ self.own.s
+        least = (self.each.low - self.each.noise)[:, 0] - 2 * self.reach * rows.tau
+        return float(0.5 * dot(off, off) - weights @ (least + rows.s @ (w - self.x)))
 
     def normal_error(self, weights: Array | float, point: Array) -> tuple[float, float]:
         r"""Return :math:`\Lambda = \sum_i\lambda_i\beta_i` of Theorem K, and what rounding adds.
@@ -373,8 +373,8 @@ class RowsRegion(Region):
             point: that was found.
         """
         weights = np.zeros(len(self.own.s)) + weights
-        bent, loose = self.each.normal_error(weights[:, None], point)
-        return float(bent.sum()), float(loose.sum())
+        bend, loose = self.each.normal_error(weights[:, None], point)
+        return float(bend.sum()), float(loose.sum())
 
     def certificate(self, x: Array, cut: bool = False) -> CurvatureCertificate | PullCertificate:
         """Return why a point that the region gave is feasible: the row with the largest bound."""
@@ -385,7 +385,7 @@ class RowsRegion(Region):
 
 
 def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
-    """Return the values and slopes of a round; one row may be told as one number."""
+    """Return the values and slopes of a round; one row may be reported as one number."""
     if rows == 1 and np.ndim(feedback.constraint_subgradient) == 1:
         g, s = checks.read_constraint(x, feedback)
         return np.array([g]), s[None]
@@ -396,7 +396,7 @@ def read_rows(x: Array, feedback: Feedback, rows: int) -> tuple[Array, Array]:
 
 
 def read_values(feedback: Feedback, rows: int) -> Array:
-    """Return the values of a round without slopes; one row may be told as one number."""
+    """Return the values of a round without slopes; one row may be reported as one number."""
     g = checks.to_exact(np.atleast_1d(np.asarray(feedback.constraint_value)), "constraint_value")
     if g.shape != (rows,):
         raise checks.invalid("constraint_value.shape", f"({rows},), one per constraint", g.shape)

@@ -34,16 +34,16 @@ __all__ = ["Together", "TogetherMemory", "TogetherRegion"]
 
 
 TURNS = 15
-"""Of a search; half-spaces do not see how a boundary bends, so that more are worth little."""
+"""The steps of a search; half-spaces do not model a curved boundary, so more help little."""
 FEW_TURNS = 5
-"""The same, where all rows are known by half-spaces alone."""
+"""The same, if all rows are half-spaces."""
 
 
 class TogetherMemory(NamedTuple):
     """What the next region is built from.
 
     Attributes:
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         x: the action that was read last.
         rows: the memory of each constraint.
     """
@@ -54,11 +54,11 @@ class TogetherMemory(NamedTuple):
 
 
 class Together(Knowledge):
-    """Knowledge about several constraints, each by itself, and the set; one NumPy run.
+    """Knowledge of several constraints, each separately, and of a set; one NumPy run.
 
     Args:
         rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...
-        domain: a known closed convex set that holds every action; None where there is none.
+        domain: a known closed convex set that contains every action; None for none.
         errors: how wrong readings of any row may be; the largest of the rows' own unless given.
 
     Example:
@@ -89,10 +89,12 @@ class Together(Knowledge):
         object.__setattr__(self, "convex", all(row.convex for row in rows))
         object.__setattr__(self, "rows", tuple(rows))
 
-    def _check_rows(self, given: Any) -> Sequence[Knowledge]:
-        rows = given if isinstance(given, (tuple, list)) else ()
+    def _check_rows(self, candidates: Any) -> Sequence[Knowledge]:
+        rows = candidates if isinstance(candidates, (tuple, list)) else ()
         if not rows or not all(isinstance(row, Knowledge) and row.row_count == 1 for row in rows):
-            raise InvalidValueError(f"rows must be one knowledge per constraint, got {given!r}")
+            raise InvalidValueError(
+                f"rows must be one knowledge per constraint, got {candidates!r}"
+            )
         for row in rows:
             if row.in_contexts:
                 raise InvalidValueError(f"rows must be without contexts, got {row!r}")
@@ -105,7 +107,7 @@ class Together(Knowledge):
 
     @property
     def allows(self) -> frozenset[Capability]:  # type: ignore[override]
-        """What one of the rows allows for; each refuses what it does not, and a bad start."""
+        """What one of the rows allows for; each row rejects the rest."""
         return frozenset[Capability]().union(*(row.allows for row in self.rows)) | {"known start"}
 
     @property
@@ -124,12 +126,12 @@ class Together(Knowledge):
         return False
 
     def standing(self, start: Array) -> StandingAnchor | None:
-        """Return the largest of the bounds that the rows know of the start; None if one has none.
+        """Return the largest start bound of the rows; None if one has none.
 
         Each row's bound holds in every round, and g is the largest of the rows.
         """
         each = [row.standing(start) for row in self.rows]
-        bounds = [float(known.value) for known in each if known is not None]
+        bounds = [float(anchor.value) for anchor in each if anchor is not None]
         return StandingAnchor(start, max(bounds), 0.0) if len(bounds) == len(each) else None
 
     @property
@@ -151,18 +153,18 @@ class Together(Knowledge):
     def constants(self) -> dict[str, float]:
         """The constants that a contradiction may disprove; the largest of all rows."""
         each = [row.constants for row in self.rows]
-        return {n: max(own[n] for own in each if n in own) for row in each for n in row}
+        return {n: max(values[n] for values in each if n in values) for row in each for n in row}
 
     @property
     def premises(self) -> tuple[str, ...]:
         """What must be true for certificates to be right; what one row alone needs says which."""
         each = [row.premises for row in self.rows]
-        found: dict[str, None] = {}
+        phrases: dict[str, None] = {}
         for i, premises in enumerate(each):
             for words in premises:
                 is_shared = all(words in other for other in each)
-                found[words if is_shared else f"{words} (constraint {i})"] = None
-        return tuple(found)
+                phrases[words if is_shared else f"{words} (constraint {i})"] = None
+        return tuple(phrases)
 
     def first(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round."""
@@ -180,7 +182,7 @@ class Together(Knowledge):
         return read_rows(x, feedback, len(self.rows))
 
     def learn(self, memory: TogetherMemory, reading: Reading) -> TogetherMemory:
-        """Return the memory with a round in which something was read.
+        """Return the memory after a reading.
 
         Where one row may be above 0, the constants of the others need not hold: at an action that
         was not certified nothing is learnt.
@@ -194,7 +196,7 @@ class Together(Knowledge):
         return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
 
     def age(self, memory: TogetherMemory, x: Array) -> TogetherMemory:
-        """Return the memory with a round in which nothing was read."""
+        """Return the memory after a round without a reading."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.age(part, x) for row, part in each)
         return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
@@ -207,16 +209,16 @@ class Together(Knowledge):
 
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
-        readings, found = self._split(reading), []
+        readings, sentences = self._split(reading), []
         feasible = all(read.g + read.errors.value <= 0 for read in readings)
         for i, read in enumerate(readings):
             for sentence in self.rows[i].contradictions(memory.rows[i], read):
                 # What is feasible for one constraint alone says nothing of the ball around all.
                 if not sentence.endswith(BALL_TOO_SMALL):
-                    found.append(f"{sentence} (constraint {i})")
-                elif feasible and not any(known.endswith(BALL_TOO_SMALL) for known in found):
-                    found.append(sentence)
-        return tuple(found)
+                    sentences.append(f"{sentence} (constraint {i})")
+                elif feasible and not any(other.endswith(BALL_TOO_SMALL) for other in sentences):
+                    sentences.append(sentence)
+        return tuple(sentences)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Array:
         """Return how much each row can rise over a length."""
@@ -243,7 +245,7 @@ class TogetherRegion(Region):
     Args:
         rows: the region of each constraint.
         x: the action that was read last.
-        rounds: how many rounds have passed.
+        rounds: the number of rounds so far.
         errors: what they allow for.
 
     Attributes:
@@ -278,12 +280,12 @@ class TogetherRegion(Region):
         if feedback.constraint_value is None or feedback.constraint_subgradient is None:
             return ()
         values, slopes = read_rows(x, feedback, len(self.rows))
-        found = []
+        pairs = []
         for row, g, s in zip(self.rows, values.tolist(), slopes, strict=True):
             share = float(row.slope_norm / self.slope_norm) if self.slope_norm > 0 else 1.0
             share = share if share > 0.0 else 1.0  # a row that is flat here
-            found.append((row.radius, RowSeen(g, s, row.upper, row.noise, share)))
-        return [seen for _, seen in sorted(found, key=lambda pair: -pair[0])]
+            pairs.append((row.radius, RowSeen(g, s, row.upper, row.noise, share)))
+        return [row_reading for _, row_reading in sorted(pairs, key=lambda pair: -pair[0])]
 
     def contains(self, w: Array) -> bool:
         """Return whether every region certifies a point; a visit is asked for, not needed."""
@@ -323,9 +325,9 @@ class TogetherRegion(Region):
         """Return nearly the point of all regions and of sets that is nearest to w."""
         at, bounds, others = (self.x, float(self.reach), 0.0), known.bounds(self.x, 0.0), []
         for row in self.rows:
-            own = row.as_bounds()
-            if own is not None and bool((row.x == self.x).all()):
-                bounds = own.join(bounds)
+            row_bounds = row.as_bounds()
+            if row_bounds is not None and bool((row.x == self.x).all()):
+                bounds = row_bounds.join(bounds)
             else:
                 others.append(row)
 

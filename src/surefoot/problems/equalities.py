@@ -1,4 +1,4 @@
-"""Equalities that are known: balances, budgets that are spent, loads that must be met."""
+"""Known equalities: balances, budgets that are spent, loads that must be met."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ __all__ = ["Plane", "without_equalities"]
 
 
 class Plane(NamedTuple):
-    r"""The plane :math:`\{x : Ax = b\}` in coordinates w of its own, :math:`x = x_1 + Nw`.
+    r"""The plane :math:`\{x : Ax = b\}` in coordinates w, :math:`x = x_1 + Nw`.
 
     Attributes:
         start: :math:`x_1`, which is w = 0.
@@ -32,11 +32,11 @@ class Plane(NamedTuple):
         return self.basis.T @ (np.asarray(x, dtype=np.float64) - self.start)
 
     def slope(self, s: ArrayLike) -> Array:
-        """Return the slope with respect to w, of a slope with respect to x; not longer than it."""
+        """Return the slope in w of a slope in x; its norm is not larger."""
         return self.basis.T @ np.asarray(s, dtype=np.float64)
 
     def evaluation_error(self, G_g: float, reach: float) -> float:
-        """Return by how much g at a computed x may differ from g at the exact one.
+        """Return a bound on the difference of g at a computed x and at the exact one.
 
         Args:
             G_g: a bound on the slopes of g.
@@ -48,13 +48,13 @@ class Plane(NamedTuple):
 
 
 def without_equalities(A: ArrayLike, b: ArrayLike, start: ArrayLike) -> Plane:
-    r"""Return coordinates in which known equalities :math:`Ax = b` need no attention.
+    r"""Return coordinates in which known equalities :math:`Ax = b` always hold.
 
-    A rule plays w and is told the slopes of the plane: :math:`g(x_1 + Nw)` is as convex as g, its
+    A rule plays w and receives the slopes of the plane: :math:`g(x_1 + Nw)` is as convex as g, its
     slopes :math:`N^\top s` are not longer, its curvature is not larger, and the start is w = 0. The
     equalities hold up to rounding, and the rounding of x is an error of evaluation
-    (:meth:`Plane.evaluation_error`). Equalities that are *not* known cannot be kept by anybody;
-    within a tolerance they are two limits.
+    (:meth:`Plane.evaluation_error`). No rule can keep an *unknown* equality; within a tolerance it
+    is two limits.
 
     Args:
         A: one equality per row.

@@ -3,14 +3,15 @@ r"""The best fixed action in hindsight: by a closed form if there is one, else b
 A sum of quadratics around targets is one quadratic around their mean, a sum of linear costs is
 one linear cost: the work after that does not depend on the number of rounds.
 
-**The level bundle** needs value and subgradient oracles alone, and proves how good its answer is.
+**The level bundle** needs only value and subgradient oracles, and bounds the error of its answer.
 Minimise a convex F over :math:`\{x \in B : g(x) \le 0\}`, B a ball. Every query gives a cut, an
 affine function that is never above F (or g), so the cuts together make a model of the problem
-whose minimum is a lower bound. The level method (Lemarechal, Nemirovskii, Nesterov 1995) asks next
-at the point nearest to the best one so far where the model is below a level between the bounds.
+whose minimum is a lower bound. The level method (Lemarechal, Nemirovskii, Nesterov 1995) queries
+next the point nearest to the best one so far where the model is below a level between the bounds.
 
-The lower bound does not rest on the solver's word. For any weights :math:`\lambda \ge 0` on the
-cuts of F with sum 1 and :math:`\mu \ge 0` on those of g, every feasible x has
+The lower bound does not depend on the accuracy of the solver. For any weights
+:math:`\lambda \ge 0` on the cuts of F with sum 1 and :math:`\mu \ge 0` on those of g, every
+feasible x has
 
 .. math::
     F(x) \ge F(x) + \sum_j \mu_j g(x)
@@ -19,7 +20,7 @@ cuts of F with sum 1 and :math:`\mu \ge 0` on those of g, every feasible x has
 
 the minimum of one affine function over a ball, which is a formula. The multipliers of the linear
 program make it nearly tight; if they are wrong the bound is only weaker. The upper bound is the
-value at a point that is feasible: a query outside is drawn back towards an interior point z with
+value at a feasible point: an infeasible query is moved back towards an interior point z with
 slack :math:`\alpha` until convexity gives :math:`g \le 0`.
 """
 
@@ -49,10 +50,10 @@ class Comparator(NamedTuple):
 
     Attributes:
         rounds: the t's, ``(n,)``.
-        action: a feasible action, ``(n, d)``, or ``(n, B, d)`` where runs have their own costs.
+        action: a feasible action, ``(n, d)``, or ``(n, B, d)`` if each run has its costs.
         value: its summed cost, ``(n,)`` or ``(n, B)``: an upper bound on the minimum.
         lower: a lower bound on the minimum, so that ``value - lower`` is the optimality gap;
-            equal to ``value`` where the minimiser is exact up to rounding.
+            equal to ``value`` if the minimiser is exact up to rounding.
     """
 
     rounds: Array
@@ -110,14 +111,14 @@ def best_action(
     """Return the best fixed action over the first t rounds, for each t in ``rounds``, with its gap.
 
     Sums of quadratics over a set that projects and sums of linear costs over one that minimises
-    linear functions have closed forms. Everything else goes to :func:`level_bundle`, once for
-    each t and run, and comes back as an interval.
+    linear functions have closed forms. For everything else :func:`level_bundle` computes an
+    interval, once for each t and run.
 
     Args:
         costs: the cost stream.
         constraint: g; or the constraints of the rounds, and then the action is feasible in all.
         rounds: the t's, from 1 to the horizon.
-        domain: a ball that contains the feasible set; needed where there is no closed form.
+        domain: a ball that contains the feasible set; needed without a closed form.
         interior: a strictly feasible point; needed there too.
         tolerance: relative gap at which a bundle stops.
 
@@ -131,7 +132,7 @@ def best_action(
     rounds = _read_rounds(rounds, costs.horizon)
     if isinstance(costs, Adversarial):
         raise InvalidValueError(
-            "costs of an adversary are known only after the game: "
+            "costs of an adversary exist only after the game: "
             "keep every action and compare with costs.realise(actions)"
         )
     g = constraint if isinstance(constraint, Constraint) else max_of(*constraint)
@@ -140,7 +141,7 @@ def best_action(
         return closed_form(costs, region, rounds)
     if domain is None or interior is None:
         raise InvalidValueError(
-            "domain and interior must be given where there is no closed form, got "
+            "domain and interior must be given without a closed form, got "
             f"domain = {domain!r} and interior = {interior!r}"
         )
     brackets = [
@@ -159,12 +160,12 @@ def best_action(
 
 def _read_rounds(rounds: Array, horizon: int) -> Array:
     try:
-        read = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
+        values = np.atleast_1d(np.asarray(rounds, dtype=np.int64))
     except (OverflowError, TypeError, ValueError) as error:
         raise checks.invalid("rounds", "whole numbers", rounds) from error
-    if read.size == 0 or read.min() < 1 or read.max() > horizon:
-        raise InvalidValueError(f"rounds must be from 1 to the horizon {horizon}, got {read!r}")
-    return read
+    if values.size == 0 or values.min() < 1 or values.max() > horizon:
+        raise InvalidValueError(f"rounds must be from 1 to the horizon {horizon}, got {values!r}")
+    return values
 
 
 def _total(costs: CostStream) -> Oracle:
@@ -186,7 +187,7 @@ def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
     """Return mean and summed squared distance to it of the first t entries, for each t.
 
     Between one t and the next the entries form a segment. Joining n entries of mean p to t others
-    of mean m adds their own spread and :math:`|p - m|^2 n t/(n + t)`, none of it negative, so
+    of mean m adds their spread and :math:`|p - m|^2 n t/(n + t)`, none of it negative, so
     nothing cancels, also when the entries drift far away later.
     """
     stops, which = np.unique(rounds, return_inverse=True)
@@ -194,10 +195,10 @@ def _prefix_moments(values: Array, rounds: Array) -> tuple[Array, Array]:
     before, after = np.append(0, stops[:-1]).reshape(-1, *ones), stops.reshape(-1, *ones)
     length = after - before
     sums = _segment_sums(values, stops)
-    own, mean = sums / length, np.cumsum(sums, axis=0) / after
-    inside = values[: stops[-1]] - np.repeat(own, length.ravel(), axis=0)
-    separately = own - np.concatenate([own[:1], mean[:-1]])
-    joining = (length * before / after)[..., 0] * np.vecdot(separately, separately)
+    segment_mean, mean = sums / length, np.cumsum(sums, axis=0) / after
+    inside = values[: stops[-1]] - np.repeat(segment_mean, length.ravel(), axis=0)
+    away = segment_mean - np.concatenate([segment_mean[:1], mean[:-1]])
+    joining = (length * before / after)[..., 0] * np.vecdot(away, away)
     spread = np.cumsum(_segment_sums(np.vecdot(inside, inside), stops) + joining, axis=0)
     return mean[which], spread[which]
 
@@ -232,7 +233,7 @@ class Bracket(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """Length of the interval, relative to the value (or to 1 where that is smaller)."""
+        """Length of the interval, relative to the value (or to 1 if that is larger)."""
         return (self.value - self.lower) / max(1.0, abs(self.value))
 
 
@@ -253,18 +254,18 @@ def level_bundle(
         domain: a ball that contains the feasible set.
         interior: a point with g < 0.
         tolerance: relative gap to stop at.
-        max_queries: stop here in any case; the bounds hold whenever it stops.
+        max_queries: the limit on queries; the bounds hold whenever it stops.
 
     Example:
         >>> from surefoot.problems.constraints import L2Norm
         >>> aim = np.array([3.0, 4.0])
-        >>> found = level_bundle(
+        >>> bracket = level_bundle(
         ...     lambda x: (float((x - aim) @ (x - aim)), 2 * (x - aim)),
         ...     L2Norm(1.0),
         ...     Ball(1.0),
         ...     np.zeros(2),
         ... )
-        >>> found.action.round(3), found.lower <= 16.0 <= found.value
+        >>> bracket.action.round(3), bracket.lower <= 16.0 <= bracket.value
         (array([0.6, 0.8]), True)
     """
     checks.function(total=total)
@@ -292,21 +293,21 @@ def level_bundle(
             best, upper = x, value
         proposal, bound = model.lower_bound()
         lower = max(lower, bound)
-        found = Bracket(best, upper, lower, query, False)
-        if found.gap <= tolerance:
-            return found._replace(converged=True)
+        bracket = Bracket(best, upper, lower, query, False)
+        if bracket.gap <= tolerance:
+            return bracket._replace(converged=True)
         level = lower + 0.3 * (upper - lower)
         nearest = model.project(best, level)
-        # Where the solver gave up, Kelley's point is a valid, if wilder, next query.
+        # If the solver fails, Kelley's point is a valid, if less stable, next query.
         x = proposal if nearest is None else nearest
-    return found
+    return bracket
 
 
 def _draw_back(constraint: Constraint, x: Array, z: Array, g: float, slack: float) -> Array:
-    r"""Return a feasible point of the segment from x to z, where convexity proves one.
+    r"""Return a feasible point of the segment from x to z, by convexity.
 
     :math:`g(z + \theta(x - z)) \le \theta g(x) - (1-\theta)\alpha = 0` at
-    :math:`\theta = \alpha/(\alpha + g)`; a hair less, so that rounding does not undo it.
+    :math:`\theta = \alpha/(\alpha + g)`; slightly less, to allow for rounding.
     """
     share, hair = slack / (slack + g), 1e-12
     point = z + share * (1 - hair) * (x - z)
@@ -360,7 +361,7 @@ class _Model:
         objective = np.append(np.zeros(d), 1.0)
         box = [(-1.0, 1.0)] * d + [(None, None)]
         solved = self._linprog(objective, A_ub=rows, b_ub=right, bounds=box, method="highs")
-        if solved.x is None:  # never for a bounded, feasible program; a weak bound is still one
+        if solved.x is None:  # not for a bounded, feasible program; a weak bound is valid
             return self._outward(np.zeros(d)), self._bound_from(cost[-1:], np.ones(1))
         weights = np.maximum(-solved.ineqlin.marginals, 0.0)
         total = weights[:n].sum()
@@ -386,5 +387,9 @@ class _Model:
         rows = np.vstack([cost[:, :-1], limit[:, :-1]])
         right = np.append(level / scale[some] - cost[:, -1], -limit[:, -1])
         z, ones = self._inward(x), np.ones(rows.shape[1])
-        found = self._solve_qp(np.diag(ones), -z, G=rows, h=right, lb=-ones, ub=ones, solver="piqp")
-        return None if found is None or not np.isfinite(found).all() else self._outward(found)
+        solution = self._solve_qp(
+            np.diag(ones), -z, G=rows, h=right, lb=-ones, ub=ones, solver="piqp"
+        )
+        return (
+            None if solution is None or not np.isfinite(solution).all() else self._outward(solution)
+        )

@@ -1,6 +1,6 @@
-r"""What every safe rule must pay on a problem, by its way from the start to the best action.
+r"""A lower bound on the regret of every safe rule, by its way from the start to the best action.
 
-**Theorem H'.** *Let a rule be safe for every g that agrees with what it has seen, and the costs be
+**Theorem H'.** *Let a rule be safe for every g that agrees with its measurements, and the costs be
 independent draws with mean f; x\* the best action of f, c the gradient of f there, e = -c/|c|, and*
 
 .. math:: p^* = e^\top(x^* - x_1), \qquad
@@ -36,21 +36,21 @@ def least_safe_regret(
 ) -> float:
     r"""Return a regret that no safe rule stays below, in the mean, on costs drawn like these.
 
-    The mean cost is that of the problem's own rounds. :math:`\psi` is concave: it is bounded
-    between some points by what it is there, so that the result is never too large.
+    The mean cost is that of the problem's rounds. :math:`\psi` is concave: its values at some
+    points bound it between them, so the result is never too large.
 
     Args:
         problem: a problem with one fixed constraint and one run.
-        rounds: T; the problem's own unless given.
+        rounds: T; that of the problem unless given.
         points: at how many points :math:`\psi` is bounded; at least 3.
-        tolerance: how well, relatively.
+        tolerance: relative accuracy of these bounds.
 
     Example:
         >>> from surefoot.problems.constraints import L2Norm
         >>> from surefoot.problems.costs import Linear
         >>> slopes = np.tile([-3.0, 0.0], (50, 1))
         >>> ball = Problem.of(Linear(slopes), L2Norm(1.0), Ball(1.0), [0.0, 0.0])
-        >>> round(least_safe_regret(ball), 3)  # the first round is lost, and then one is there
+        >>> round(least_safe_regret(ball), 3)  # only the first round costs
         3.0
     """
     T, start, g = problem.costs.horizon, problem.start, problem.constraint
@@ -63,34 +63,34 @@ def least_safe_regret(
     if not way > 0:
         return 0.0
     places, e = np.linspace(0.0, way, points), -c / norm(c)
-    # The slices across e, in coordinates of their own; a ball around 0 holds them there.
+    # The slices across e, in the coordinates of a basis; a ball around 0 holds them.
     basis, reach = np.linalg.svd(e[None])[2][1:].T, 2 * problem.domain.reach(start)
     slices = [_bound_depth(g, start + p * e, basis, reach, tolerance) for p in places]
     least, most = np.array(slices).T / float(G_g)
-    there, lost = 0.0, 0.0
+    position, total = 0.0, 0.0
     for _ in range(T if rounds is None else rounds):
-        if there >= way:
+        if position >= way:
             break
-        lost += way - there
-        there += max(_bound_between(places, least, most, there), 0.0)
-    return float(norm(c) * lost)
+        total += way - position
+        position += max(_bound_between(places, least, most, position), 0.0)
+    return float(norm(c) * total)
 
 
 def _bound_depth(
-    constraint: Constraint, here: Array, basis: Array, reach: float, tolerance: float
+    constraint: Constraint, point: Array, basis: Array, reach: float, tolerance: float
 ) -> tuple[float, float]:
     """Return two numbers between which the largest -g of a slice is."""
     if not basis.size:
-        depth = -float(constraint.value(here))
+        depth = -float(constraint.value(point))
         return depth, depth
 
     def total(z: Array) -> tuple[float, Array]:
-        g, s = constraint.query(here + basis @ z)
+        g, s = constraint.query(point + basis @ z)
         return float(g), basis.T @ s
 
     middle = np.zeros(basis.shape[1])
-    found = level_bundle(total, L2Norm(reach), Ball(reach), middle, tolerance=tolerance)
-    return -found.value, -found.lower
+    bracket = level_bundle(total, L2Norm(reach), Ball(reach), middle, tolerance=tolerance)
+    return -bracket.value, -bracket.lower
 
 
 def _bound_between(places: Array, least: Array, most: Array, p: float) -> float:
@@ -100,12 +100,14 @@ def _bound_between(places: Array, least: Array, most: Array, p: float) -> float:
         places: where it was bounded, at equal distances.
         least: lower bounds there.
         most: upper bounds there.
-        p: where it is wanted.
+        p: where the bound is computed.
     """
     step = places[1] - places[0]
     i = min(int(p / step), len(places) - 2)
-    left, right = p - places[i], places[i + 1] - p
-    # The chords of the intervals beside it, made longer, are above a concave function.
+    before_p, after_p = p - places[i], places[i + 1] - p
+    # The extended chords of the neighbouring intervals are above a concave function.
     before = (most[i] - least[i - 1]) / step if i > 0 else 1.0
     after = (most[i + 1] - least[i + 2]) / step if i + 2 < len(places) else 1.0
-    return float(min(most[i] + min(before, 1.0) * left, most[i + 1] + min(after, 1.0) * right))
+    return float(
+        min(most[i] + min(before, 1.0) * before_p, most[i + 1] + min(after, 1.0) * after_p)
+    )

@@ -24,14 +24,14 @@ __all__ = ["Problem"]
 
 
 class Problem(Declared):
-    """What is played, and what a theorem may know about it.
+    """What is played, and the constants that a theorem may use.
 
     Args:
         costs: the cost stream.
         constraint: g, where feasible means at most 0; or a stream with one g per round.
         domain: a ball that contains the feasible set.
         start: the first action.
-        constants: what is known about the problem; :meth:`of` derives what it can.
+        constants: of the problem; :meth:`of` derives what it can.
         name: for tables and figures.
     """
 
@@ -66,7 +66,7 @@ class Problem(Declared):
 
     @property
     def interior(self) -> FloatArray | None:
-        """A strictly feasible point; the start, if it is one; else the constraint's own."""
+        """A strictly feasible point; the start, if it is one; else that of the constraint."""
         benchmark = self.benchmark
         return self.start if benchmark.value(self.start) < 0 else benchmark.interior
 
@@ -92,12 +92,12 @@ class Problem(Declared):
     def best_after(
         self, rounds: Array, costs: CostStream | None = None, tolerance: float = 1e-6
     ) -> Comparator:
-        """Return the best fixed action after each of some rounds, computed anew.
+        """Return the best fixed action after each of some rounds, computed at each call.
 
         Args:
             rounds: after which.
-            costs: those that were played, where an adversary chose them, or a part of them.
-            tolerance: relative gap of what has no closed form.
+            costs: those that were played, if an adversary chose them, or a part of them.
+            tolerance: relative gap without a closed form.
 
         Example:
             >>> from surefoot.problems import paper_toy
@@ -132,7 +132,7 @@ class Problem(Declared):
         name: str = "problem",
         infeasible_start: bool = False,
     ) -> Problem:
-        """Return a problem with all constants that its parts know; G_f from the costs unless given.
+        """Return a problem with all constants of its parts; G_f from the costs unless given.
 
         Args:
             costs: the cost stream.
@@ -160,44 +160,49 @@ class Problem(Declared):
         benchmark = benchmark_of(constraint)
         _check_start(constraint, domain, x1, infeasible_start)
         _check_domain(benchmark.region, domain, x1)
-        known = benchmark.constants(domain, x1, epsilon)
+        constants = benchmark.constants(domain, x1, epsilon)
         beta = float(constraint.row_curvatures(domain).max())
         if G_f is not None:
-            known = known.with_origin("given", G_f=G_f)
+            constants = constants.with_origin("given", G_f=G_f)
         elif isinstance(costs, Costs):
-            known = known.with_origin("derived", G_f=costs.gradient_bound(domain))
-        known = known.with_origin(
+            constants = constants.with_origin("derived", G_f=costs.gradient_bound(domain))
+        constants = constants.with_origin(
             "derived",
-            R=known.R,
+            R=constants.R,
             strong_convexity=(costs.strong_convexity or None) if isinstance(costs, Costs) else None,
             cost_bound=_cost_bound(costs, domain),
             # A cost with gradients of at most G_f changes by that much over a diameter.
-            F=None if known.G_f is None else 2 * known.R * known.G_f,
-            # Of each round's constraint: that of all rounds at once has other rows and values.
+            F=None if constants.G_f is None else 2 * constants.R * constants.G_f,
+            # Of each round's constraint: the maximum over all rounds has other rows and values.
             D_g=constraint.value_bound(domain, x1),
             rows=constraint.rows,
             beta=beta if beta < math.inf else None,
             evaluation_error=benchmark.evaluation_error(domain.with_dimension(len(x1))),
         )
         return cls(
-            costs=costs, constraint=constraint, domain=domain, start=x1, constants=known, name=name
+            costs=costs,
+            constraint=constraint,
+            domain=domain,
+            start=x1,
+            constants=constants,
+            name=name,
         )
 
 
 def _check_parts(costs: object, constraint: object, domain: object) -> None:
     """Raise for parts of another kind, or constraints on actions of another length."""
-    known = (Constraint, ConstraintStream)
+    kinds = (Constraint, ConstraintStream)
     if not isinstance(costs, CostStream):
-        _refuse_part(
+        _reject_part(
             "costs must be a cost stream, as Linear(...) or FromFunctions(...) of "
             "surefoot.problems.costs",
             costs,
-            (isinstance(costs, known), "it comes after the costs"),
+            (isinstance(costs, kinds), "it comes after the costs"),
             (callable(costs), "FromFunctions(...) takes functions of round and action"),
             (bool(checks.shape_of(costs)), "Linear(...) takes gradients, Quadratic(...) targets"),
         )
-    if not isinstance(constraint, known):
-        _refuse_part(
+    if not isinstance(constraint, kinds):
+        _reject_part(
             "constraint must be a Constraint or a ConstraintStream, as FunctionConstraint makes of "
             "two functions",
             constraint,
@@ -207,19 +212,19 @@ def _check_parts(costs: object, constraint: object, domain: object) -> None:
         )
     if not isinstance(domain, Ball):
         rule = "domain must be a Ball that holds the feasible set, as Ball(1.0)"
-        _refuse_part(rule, domain, (isinstance(domain, Bounded), "its bounding_ball() is one"))
+        _reject_part(rule, domain, (isinstance(domain, Bounded), "its bounding_ball() is one"))
     for part, name in ((constraint, "constraint"), (domain, "domain")):
         # A constraint on actions of another length would have constants that are not true.
-        wanted = dimension_of(part)
-        if wanted is not None and wanted != costs.dimension:
+        dimension = dimension_of(part)
+        if dimension is not None and dimension != costs.dimension:
             rule = f"{costs.dimension}, that of the costs"
-            raise checks.invalid(f"{name}.dimension", rule, wanted)
+            raise checks.invalid(f"{name}.dimension", rule, dimension)
 
 
 def _check_start(
     constraint: Constraint | ConstraintStream, domain: Ball, x1: Array, infeasible_start: bool
 ) -> None:
-    """Raise for a start outside of the ball, and for one that is not feasible unless it may be."""
+    """Raise for a start outside of the ball, or an infeasible one unless that is allowed."""
     if not domain.contains(x1):
         raise InvalidValueError(f"start must be in the domain {domain!r}, got {x1!r}")
     first = constraint.at(0) if isinstance(constraint, ConstraintStream) else constraint
@@ -232,21 +237,21 @@ def _check_start(
 
 
 def _check_domain(region: Set | None, domain: Ball, x1: Array) -> None:
-    r"""Raise for a ball that misses a point of a bounded set, as far as one is found.
+    r"""Raise for a ball that misses a point of a bounded set, if the search finds one.
 
-    A point that is far from the centre c is found by :math:`x \leftarrow \arg\max_{y \in X}
+    The search for a point far from the centre c repeats :math:`x \leftarrow \arg\max_{y \in X}
     (x - c)^\top y`, which never comes nearer; for a box, a ball and a cross-polytope the first is
     the farthest of all.
     """
     if region is None or isinstance(region, Solving):
-        return  # sets that take a solver are not asked
+        return  # sets that need a solver are not queried
     if not diameter_of(region) < math.inf:
-        return  # only what is in the ball is meant
+        return  # only its part in the ball counts
     c = 0.0 * x1 if domain.centre is None else domain.centre
     ones = 1.0 + 0.0 * x1
     way = 0.5 * (region.minimize_linear(ones) + region.minimize_linear(-ones)) - c
     if not way.any():
-        way = np.linspace(1.0, 2.0, len(x1))  # no preference but one
+        way = np.linspace(1.0, 2.0, len(x1))  # any direction will do
     far = 0.0
     for _ in range(30):
         point = region.minimize_linear(-way)
@@ -261,23 +266,23 @@ def _check_domain(region: Set | None, domain: Ball, x1: Array) -> None:
             return
 
 
-def _refuse_part(rule: str, value: object, *hints: tuple[bool, str]) -> NoReturn:
-    """Raise with what was given, and the class that takes it where there is one."""
+def _reject_part(rule: str, value: object, *hints: tuple[bool, str]) -> NoReturn:
+    """Raise with the value, and the class that takes it, if any."""
     is_constraint = isinstance(value, (Constraint, ConstraintStream))
     kind = "the constraint " if is_constraint else "the set " * isinstance(value, Set)
-    hint = next((f": {said}" for fits, said in hints if fits), "")
+    hint = next((f": {words}" for fits, words in hints if fits), "")
     raise InvalidValueError(f"{rule}, got {kind}{checks.describe(value)}{hint}")
 
 
 def benchmark_of(constraint: Constraint | ConstraintStream) -> Constraint:
-    """Return the constraint that an action must meet in all rounds, free to be asked anywhere."""
+    """Return the constraint that an action must meet in all rounds, without a limit on queries."""
     if isinstance(constraint, ConstraintStream):
         return constraint.worst()
     return constraint.constraint if isinstance(constraint, PlayedOnly) else constraint
 
 
 def _cost_bound(costs: CostStream, domain: Ball) -> float | None:
-    """Return a bound on the values of the costs, where they know one that is a number."""
+    """Return a finite bound on the values of the costs; None without one."""
     with np.errstate(over="ignore"):
         bound = costs.value_bound(domain) if isinstance(costs, Costs) else None
     return bound if bound is not None and 0 < bound < math.inf else None

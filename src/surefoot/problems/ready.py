@@ -1,8 +1,8 @@
-"""Ready problems: seeded sets in any dimension, adversaries, and what other methods are made for.
+"""Ready problems: seeded sets in any dimension, adversaries, and the problems of other methods.
 
 ``seed`` makes the set and, unless ``streams`` is given, the costs. With ``streams`` the costs come
-from that seed alone, each run's from its own generator: other costs on the same set. Fewer rounds
-or fewer runs are the first of more.
+from only that seed, with one generator per run: other costs on the same set. Fewer rounds or fewer
+runs are the first of more.
 """
 
 import math
@@ -59,15 +59,15 @@ Draw: TypeAlias = Callable[[Generator, tuple[int, ...]], Array]
 class Draws:
     """The random numbers of a problem: those of its set, and those of all rounds and runs.
 
-    Without ``streams`` all come from one generator, ``rng``. With it run k has a generator of its
-    own, ``SeedSequence(streams, spawn_key=(k, part))``, asked once for all rounds in their order:
-    so fewer rounds are the first of more, and fewer runs the first of more.
+    Without ``streams`` all come from one generator, ``rng``. With it run k has the generator of
+    ``SeedSequence(streams, spawn_key=(k, part))``, which draws all rounds in their order: so fewer
+    rounds are the first of more, and fewer runs the first of more.
 
     Args:
         horizon: T.
         trials: the number of runs; None for one run without a run axis.
-        streams: seed of the streams alone.
-        seed: of the problem itself.
+        streams: seed of only the streams.
+        seed: of the set.
         dimension: entries of an action.
     """
 
@@ -94,7 +94,7 @@ class Draws:
 
         Args:
             draw: takes a generator and the leading axes.
-            part: tells apart several numbers that are drawn for one stream.
+            part: distinguishes several numbers of one stream.
         """
         if self.streams is None:
             return draw(self.rng, self.lead)
@@ -134,7 +134,7 @@ def random_polytope(
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
         seed: of the polytope, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> p = random_polytope(3, 9, horizon=10)
@@ -169,7 +169,7 @@ def rotated_box(
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
         seed: of the box, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> rotated_box(3, horizon=10).constants.origins["sigma"]
@@ -203,7 +203,7 @@ def ellipsoid(
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
         seed: of the ellipsoid, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> p = ellipsoid(3, horizon=10)
@@ -238,7 +238,7 @@ def spectral_ball(
         trials: the number of runs; one run without a run axis unless given.
         costs: kind of the costs, which pull outwards: linear or quadratic.
         seed: of the pull, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> spectral_ball((2, 3), horizon=10).costs.dimension
@@ -275,7 +275,7 @@ def fair_logistic(
         radius: limit on the norm.
         tolerance: limit on the covariance of score and group.
         seed: of the population, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> p = fair_logistic(4, horizon=50)
@@ -323,7 +323,7 @@ def _around_zero(
 def _pull_outwards(
     constraint: Constraint, radius: float, draws: Draws, costs: str, name: str
 ) -> Problem:
-    """Return costs that pull towards a point outside, with as much noise: the constraint binds."""
+    """Return costs that pull towards an infeasible point, with as much noise: g binds."""
     checks.one_of(("linear", "quadratic"), costs=costs)
     pull = draws.rng.normal(size=draws.dimension)
     pull *= 2 * radius / np.linalg.norm(pull)
@@ -344,7 +344,7 @@ def thin_box(
     r"""Return a box that is thin in one direction: outer radius about kappa times the inner.
 
     Half-sides are 1, but for the second, which is :math:`1/\kappa`; linear costs of norm 1 pull
-    towards a corner with noise of their own size.
+    towards a corner with noise of the same size.
 
     Args:
         dimension: entries of an action, at least 2.
@@ -352,7 +352,7 @@ def thin_box(
         horizon: rounds.
         trials: the number of runs; one run without a run axis unless given.
         seed: of the costs.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> p = thin_box(3, 10.0, horizon=5)
@@ -386,8 +386,8 @@ def portfolio(
 ) -> Problem:
     r"""Return log-wealth on a simplex, :math:`f_t(x) = -\log(r_t^\top x)`, price relatives near 1.
 
-    The start is the equal portfolio. It spends all, so it has no slack, and methods that need a
-    strictly feasible start refuse it.
+    The start is the equal portfolio. It spends the whole total, so it has no slack, and methods
+    that need a strictly feasible start reject it.
 
     Args:
         dimension: entries of an action.
@@ -395,7 +395,7 @@ def portfolio(
         trials: the number of runs; one run without a run axis unless given.
         spread: how far a price relative may be from 1.
         seed: of the drift of the prices, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> portfolio(4, horizon=5).start
@@ -436,7 +436,7 @@ def changing_halfspaces(
         trials: the number of runs; one run without a run axis unless given.
         margin: slack of 0 in every round.
         seed: of the half-spaces, and of the costs unless ``streams`` is given.
-        streams: seed of the costs alone.
+        streams: seed of only the costs.
 
     Example:
         >>> p = changing_halfspaces(2, horizon=5)
@@ -454,8 +454,10 @@ def changing_halfspaces(
     pull = 1.5 * directions.mean(axis=0) / np.linalg.norm(directions.mean(axis=0))
     targets = pull + draws.uniform(0.5)
     name = f"changing half-spaces, d = {dimension}"
-    made = _around_zero(Quadratic(targets, 6.0), AffineStream(A, limits[:, None]), 1.0, name)
-    return replace(made, constants=made.constants.with_origin("derived", slater_margin=margin))
+    problem = _around_zero(Quadratic(targets, 6.0), AffineStream(A, limits[:, None]), 1.0, name)
+    return replace(
+        problem, constants=problem.constants.with_origin("derived", slater_margin=margin)
+    )
 
 
 def slow_start(
@@ -481,7 +483,7 @@ def slow_start(
         dimension: entries of an action.
         size: norm of every slope, G_f.
         trials: the number of identical runs; default: one run without a run axis.
-        streams: not used, since nothing is random; all problems take it.
+        streams: unused, since nothing is random; all problems take it.
 
     Example:
         >>> problem = slow_start(4.0, horizon=10)
@@ -495,7 +497,7 @@ def slow_start(
     axis[0] = 1.0
     costs = Linear(np.broadcast_to(-size * axis, (*lead, dimension)))
     constraint = max_of(Affine([axis / kappa], [1.0 / kappa]), L2Norm(1.0))
-    return _around_zero(costs, constraint, 1.0, f"crawl, kappa = {kappa:g}", G_f=size)
+    return _around_zero(costs, constraint, 1.0, f"slow start, kappa = {kappa:g}", G_f=size)
 
 
 @dataclass(frozen=True)
@@ -515,8 +517,8 @@ class Push:
         """Return a slope whose descent leads out through the face."""
         s = self.constraint.query(x)[1]
         if self.uncut and x.shape[-1] > 1:
-            # With the cut entry at 0 the largest of the others is found; the hair keeps an uncut
-            # entry ahead of the cut one when all are 0.
+            # With the cut entry at 0 the largest of the others wins; 1e-300 keeps an uncut entry
+            # ahead of the cut one if all are 0.
             s = self.constraint.query((1 - s * s) * (x + 1e-300))[1]
         return -self.size * s
 
@@ -541,7 +543,7 @@ def _draw_slopes(
 
 
 ADVERSARIES: tuple[str, ...] = ("constant", "alternating", "random", "corners", "out", "uncut")
-"""One slope for ever; its sign in turn; a random direction; corner after corner; out through the
+"""One slope; its sign in turn; a random direction; corner after corner; out through the
 nearest face; out through the nearest face that is not cut."""
 
 _FIRST_PHASE = 32
@@ -559,20 +561,20 @@ def adversarial_cube(
     trials: int | None = None,
     streams: int | None = None,
 ) -> Problem:
-    """Return a cube, and linear costs of a given size that try to push the actions out of it.
+    """Return a cube, and linear costs of a given size that push the actions out of it.
 
-    The last two answer the actions: they have a rule and no streams, the same for every run.
+    The last two respond to the actions: they have a rule and no streams, the same for every run.
 
     Args:
-        adversary: who chooses the slopes: constant, alternating, random, corners, out or uncut.
+        adversary: what chooses the slopes: constant, alternating, random, corners, out or uncut.
         horizon: rounds.
         dimension: entries of an action.
         radius: half the length of an edge.
         size: norm of every slope.
         seed: of the slopes.
-        trials: runs with their own slopes; one without a run axis unless given.
-        streams: a seed of the slopes instead, each run's from its own generator: fewer rounds or
-            runs are the first of more. Phases towards a corner then start with 32 rounds, not with
+        trials: runs with different slopes; one without a run axis unless given.
+        streams: a seed of the slopes instead, with one generator per run: fewer rounds or runs are
+            the first of more. Phases towards a corner then start with 32 rounds, not with
             the root of the horizon.
 
     Example:
@@ -595,8 +597,8 @@ def adversarial_cube(
     else:
         if trials is not None and trials > 1:
             raise InvalidValueError(
-                f"trials must be 1 for the adversary {adversary!r}, which answers the actions and "
-                f"has no streams, got {trials!r}"
+                f"trials must be 1 for the adversary {adversary!r}, which responds to the actions "
+                f"and has no streams, got {trials!r}"
             )
         push = Push(constraint, size, uncut=adversary == "uncut")
         costs = Adversarial(push, horizon=horizon, dimension=dimension, bound=size)

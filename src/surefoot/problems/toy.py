@@ -35,8 +35,8 @@ class Setting(NamedTuple):
     All have :math:`\eta = \xi \cdot 0.25/(G_f\sqrt T)` and :math:`\rho = c/\sqrt T`.
 
     Attributes:
-        name: what it is called in tables.
-        source: where it is found.
+        name: in tables.
+        source: where it comes from.
         G_f: the gradient bound it puts in; the true one is 6(1 + sqrt 2) = 14.49.
         rho_scale: the c of rho.
     """
@@ -72,8 +72,8 @@ def paper_toy(
         horizon: rounds; up to 20,000 they are the first of the published 20,000.
         trials: runs; the published number is 30.
         seed: of the published generator.
-        streams: a seed for other streams instead, each run's from its own generator: fewer
-            rounds or runs are the first of more, in any number.
+        streams: a seed for other streams instead, with one generator per run: fewer rounds or runs
+            are the first of more, in any number.
 
     Example:
         >>> toy = paper_toy(horizon=2, trials=1)
@@ -95,7 +95,7 @@ def binding_toy(
 def _toy(targets: Array, name: str, farthest: float) -> Problem:
     costs = Quadratic(targets, curvature=6.0)
     toy = Problem.of(costs, LinfNorm(0.5, 2), Ball(1.0), np.zeros(2), name=name)
-    # The bound over all targets that could be drawn, not only those that were.
+    # The bound over all possible targets, not only the drawn ones.
     G_f = 6 * (1 + farthest)
     cost_bound = 3 * (1 + farthest) ** 2
     constants = toy.constants.with_origin("derived", G_f=G_f, F=2 * G_f, cost_bound=cost_bound)
@@ -114,11 +114,11 @@ def _published_targets(horizon: int, trials: int, seed: int) -> Array:
     checks.check_horizon(horizon)
     checks.positive_int(trials, "trials")
     rng = np.random.default_rng(seed)
-    drawn = max(horizon, _DRAWN)
+    length = max(horizon, _DRAWN)
     targets = np.empty((horizon, trials, 2))
     for trial in range(trials):
-        targets[:, trial, 0] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
-        targets[:, trial, 1] = rng.uniform(-1, 0, (drawn, 1))[:horizon, 0]
+        targets[:, trial, 0] = rng.uniform(-1, 0, (length, 1))[:horizon, 0]
+        targets[:, trial, 1] = rng.uniform(-1, 0, (length, 1))[:horizon, 0]
         # Noise that the scripts draw and multiply by 0: it keeps the streams aligned.
-        rng.normal(0, 1, (drawn, 4))
+        rng.normal(0, 1, (length, 4))
     return targets

@@ -1,4 +1,4 @@
-"""What learns: leaders, descent, averaging, any algorithm, any person. Each proposes an action."""
+"""Proposers: leaders, descent, averaging, any algorithm, any person."""
 
 from surefoot.core.lazy import attach
 

@@ -39,7 +39,7 @@ class AveragingState(NamedTuple):
         start: the first action.
         gradients: theta, the sums of the cost gradients, less what was pruned.
         points: the certified points nearest to the far points.
-        trust: how far each is trusted.
+        trust: the weight of each.
         inverse_eta: 1/eta of the last step; 0 before the first gradient.
         squares: the sum of the squared norms of the cost gradients.
     """
@@ -53,7 +53,7 @@ class AveragingState(NamedTuple):
 
 
 class AveragingNote(NamedTuple):
-    """What the bound on the regret wants to know of a step and of its first far point.
+    """Details of a step and its first far point for the bound on the regret.
 
     Attributes:
         x: the action that was played.
@@ -77,7 +77,7 @@ class AveragingNote(NamedTuple):
 
 
 class Averaging(Proposer):
-    r"""Dual averaging: the wish is a mean of the certified points nearest to some far points.
+    r"""Dual averaging: the proposal is a mean of the certified points nearest to some far points.
 
     Args:
         radius: R, the radius of a ball that contains the feasible set.
@@ -97,7 +97,7 @@ class Averaging(Proposer):
         return STEPS if self.eta is None and self.far is None else STEPS[:1]
 
     def init(self, x1: Array) -> AveragingState:
-        """Start with nothing learnt."""
+        """Return the state before the first round."""
         points = np.tile(x1, (len(self.steps), 1))
         initial_weights = INITIAL_WEIGHTS if len(points) > 1 else np.ones(1)
         return AveragingState(x1, 0.0 * points, points, Trust.first(initial_weights), 0.0, 0.0)
@@ -117,19 +117,19 @@ class Averaging(Proposer):
         if self.eta is not None:
             inverse = 1 / self.eta if squares > 0 else 0.0
         gradients, step = gradients + grad, np.array(self.steps)[:, None]
-        wanted = start - gradients * step / (inverse if inverse > 0 else math.inf)
-        found = [region.find_nearest(far) for far in wanted]
-        points = np.array([one.point for one in found])
-        n = wanted - points
+        targets = start - gradients * step / (inverse if inverse > 0 else math.inf)
+        projections = [region.find_nearest(target) for target in targets]
+        points = np.array([one.point for one in projections])
+        n = targets - points
         length = np.array([norm(way) for way in n])
         share = 1.0 - np.minimum(self._limits() / np.where(length > 0, length, 1.0), 1.0)
         gradients = gradients + share[:, None] * inverse / step * n
-        kept = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
+        pull = start - learner.gradients[0] / (last if last > 0 else math.inf) - learner.points[0]
         note = AveragingNote(
-            x, grad, self.radius, learner.points[0], inverse, kept, float(share[0]), found[0]
+            x, grad, self.radius, learner.points[0], inverse, pull, float(share[0]), projections[0]
         )
         state = AveragingState(start, gradients, points, trust, inverse, squares)
-        return state, Proposal(trust.weights @ points, note, wanted=trust.weights @ wanted)
+        return state, Proposal(trust.weights @ points, note, wanted=trust.weights @ targets)
 
     def _limits(self) -> Array:
         """Return how far each far point may be from its certified point."""
@@ -152,11 +152,11 @@ class AveragingInKernel(ProposerInKernel):
 
     def __init__(self, proposer: Averaging, d: int) -> None:
         n, self.radius = len(proposer.steps), proposer.radius
-        far = FAR if n > 1 else proposer.far or 0.0
+        distance = FAR if n > 1 else proposer.far or 0.0
         self.fields = {
             "scale": _ROOT_HALF * proposer.radius,
             "eta": 0.0 if proposer.eta is None else proposer.eta,
-            "far": far * proposer.radius,
+            "far": distance * proposer.radius,
             "points": n,
         }
         self.shapes = {
@@ -221,21 +221,23 @@ class ObservedAveraging(NamedTuple):
         return "Theorem K, observed"
 
     def after(self, info: Info) -> ObservedAveraging | None:
-        """Return the sums with one more round, from what its step knew; None without a region."""
+        """Return the sums with one more round, given its details; None without a region."""
         note, region = info.note, info.region
         if region is None:
             return None
-        inverse, found, R = note.inverse_eta, note.found, float(note.radius)
+        inverse, projection, R = note.inverse_eta, note.found, float(note.radius)
         if not inverse > 0:
             return self
-        step, P = found.point - note.point, norm(found.point - region.x)
+        step, P = projection.point - note.point, norm(projection.point - region.x)
         before = self.inverse_eta if self.inverse_eta > 0 else inverse  # eta_0 is eta_1
-        moves = dot(note.gradient, note.x - found.point)
+        moves = dot(note.gradient, note.x - projection.point)
         moves += (dot(note.kept, step) - 0.5 * dot(step, step)) * before
         # By how much a projection's normal may fail to point away from a feasible point.
-        bent, loose = (float(e) for e in region.base.normal_error(found.weights, found.point))
-        off = 2 * R * (1 + bent) * float(found.projection_error)
-        price = (0.5 * bent * P * (4 * R + P) + loose + off) * inverse
+        bend, loose = (
+            float(e) for e in region.base.normal_error(projection.weights, projection.point)
+        )
+        off = 2 * R * (1 + bend) * float(projection.projection_error)
+        price = (0.5 * bend * P * (4 * R + P) + loose + off) * inverse
         pruned, last = note.share * price, (1 - note.share) * price
         return ObservedAveraging(self.moves + moves, self.pruned + pruned, last, inverse)
 

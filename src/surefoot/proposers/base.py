@@ -1,4 +1,4 @@
-"""What a proposer is: it learns from all feedback and says where it would like to be."""
+"""Proposers: they learn from all feedback and propose the next action."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ __all__ = ["Proposal", "Proposer"]
 
 
 class Proposal(NamedTuple):
-    """Where a proposer would like to be next.
+    """The point that a proposer would like to play next.
 
     Attributes:
-        point: the wish; a proposer may have asked the region already.
-        note: what its bound on the regret wants to know of the round.
-        contradictions: what cannot be if the proposer is right, one sentence each.
-        wanted: what was wanted before the region was asked; the point unless given.
+        point: the point; a proposer may have projected it onto the region already.
+        note: details of the round for its bound on the regret.
+        contradictions: what is impossible if the proposer is right, one sentence each.
+        wanted: the proposal before the region changed it; the point by default.
     """
 
     point: Array
@@ -37,11 +37,11 @@ class Proposal(NamedTuple):
 
 
 class Proposer(Declared):
-    """What learns; every method is pure.
+    """A learner. All methods are pure.
 
     Attributes:
-        cost_gradients: how many gradients of the cost it asks for in a round: 1, or 0 where the
-            wish comes from elsewhere.
+        cost_gradients: the number of cost gradients that it needs in a round: 1, or 0 for external
+            proposals.
         work: its arithmetic in a round, as a product of sizes.
         is_one_run: whether it takes one NumPy run only; batches are then played run by run.
         in_contexts: whether it learns what to do in a context.
@@ -56,38 +56,38 @@ class Proposer(Declared):
     in_contexts: ClassVar[bool] = False
 
     def init(self, x1: Array) -> Memory:
-        """Return the state of the learner before the first round; nothing unless it learns."""
+        """Return the state of the learner before the first round; empty by default."""
         return ()
 
     @abstractmethod
     def propose(
         self, learner: Memory, x: Array, feedback: Feedback, region: Region
     ) -> tuple[Memory, Proposal]:
-        """Return the learner after a round, and its wish for the next.
+        """Return the learner after a round, and its proposal for the next.
 
         Args:
             learner: its state.
             x: the action that was played.
-            feedback: what was seen there; parts of it may be None.
+            feedback: the feedback there; parts of it may be None.
             region: the certified next actions, with numbers that a proposer may use.
         """
 
     def aim(self, learner: Memory, proposal: Array, context: Context) -> tuple[Memory, Array]:
-        """Return the learner and its wish once the context of the next round is known.
+        """Return the learner and its proposal for the context of the next round.
 
         Args:
             learner: its state.
-            proposal: where it wanted to be.
+            proposal: its proposal so far.
             context: of the next round, in numbers.
         """
         return learner, proposal
 
     def read_features(self, context: Any, place: Array) -> Array | None:
-        """Return what the learner makes of a context, in numbers; None unless defined."""
+        """Return the features of a context; None by default."""
         return None
 
     def observer(self, knowledge: Knowledge) -> Any:
-        """Return the sums of a bound on the regret so far; None where there is no such bound."""
+        """Return the observer of a bound on the regret so far; None without a bound."""
         return None
 
     def describe_to_kernel(self, knowledge: Knowledge, d: int) -> ProposerInKernel | None:

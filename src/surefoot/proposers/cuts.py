@@ -50,19 +50,19 @@ class Cuts(NamedTuple):
 
     @property
     def rises(self) -> Array:
-        """How far a cut is tightened per unit of a margin on the steepest row."""
+        """How far a cut is tightened per unit of a margin on the row with the largest constant."""
         return self.inverses if self.shares is None else self.shares * self.inverses
 
     def loosen(self, rise: float) -> Cuts:
-        """Return the cuts for a g that is so much smaller."""
+        """Return the cuts for a g that is smaller by ``rise``."""
         return self._replace(offsets=self.offsets + rise * self.inverses)
 
     def let_through(self, X: Array) -> Cuts:
-        """Return the cuts, those that a point has passed moved to that point."""
+        """Return the cuts, with those that a point violates moved to that point."""
         return self._replace(offsets=np.maximum(self.offsets, self.normals @ X))
 
     def move(self, fall: Callable[[Array], Array]) -> Cuts:
-        """Return the cuts that are those of another context, moved there.
+        """Return the cuts moved to another context.
 
         Args:
             fall: how much larger g may be in the contexts of the cuts than in that one.
@@ -76,7 +76,7 @@ class Cuts(NamedTuple):
         return max(0.0, float((self.normals @ z - self.offsets).max(initial=0.0)))
 
     def slack(self, z: Array) -> float:
-        """Return what -g can be at a point at most, as far as the cuts know.
+        """Return an upper bound on -g at a point, by the cuts.
 
         Of rows it is the least, each as if it were as steep as the steepest.
         """
@@ -130,24 +130,24 @@ def add_cut(
         cuts: the memory.
         X: where g and s were read, relative to the start.
         g: the value.
-        s: the slope.
-        noise: what they may err by, together, at any point of the domain.
+        s: the subgradient.
+        noise: a bound on their joint error at any point of the domain.
         z: the leader, for the choice of what to forget.
         most: how many cuts are remembered.
-        place: the context that they were read in; None where there are none.
-        share: how steep the row may be, as a share of the steepest; None for one row.
+        place: the context of the reading; None without contexts.
+        share: the Lipschitz constant of the row, relative to the largest; None for one row.
     """
     if place is not None and cuts.places is None:
         cuts = cuts._replace(places=np.zeros((0, len(place))))
     if share is not None and cuts.shares is None:
         cuts = cuts._replace(shares=np.ones_like(cuts.offsets))
-    own = 1.0 if share is None else share
-    steep = norm(s)
-    if steep == 0.0:
+    row_share = 1.0 if share is None else share
+    slope_norm = norm(s)
+    if slope_norm == 0.0:
         return cuts, None
-    if not steep < math.inf:
+    if not slope_norm < math.inf:
         checks.refuse_unfinite(s, "constraint_subgradient")
-    inverse = 1.0 / steep
+    inverse = 1.0 / slope_norm
     u = inverse * s
     offset = float(u @ X) - (g - noise) * inverse
     same = _find_row(cuts.normals, u)
@@ -157,7 +157,7 @@ def add_cut(
         at = np.arange(len(cuts.offsets)) == same
         offsets, inverses = np.where(at, [[offset], [inverse]], cuts[1:3])
         places = None if cuts.places is None else np.where(at[:, None], place, cuts.places)
-        shares = None if cuts.shares is None else np.where(at, own, cuts.shares)
+        shares = None if cuts.shares is None else np.where(at, row_share, cuts.shares)
         tighter = cuts._replace(offsets=offsets, inverses=inverses, places=places, shares=shares)
         return tighter, same
     if len(cuts.offsets) >= most:
@@ -168,7 +168,7 @@ def add_cut(
         np.append(cuts.inverses, inverse),
         np.pad(cuts.pulls, ((0, 0), (0, 1))),
         None if cuts.places is None else np.append(cuts.places, [place], axis=0),
-        None if cuts.shares is None else np.append(cuts.shares, own),
+        None if cuts.shares is None else np.append(cuts.shares, row_share),
     )
     return after, len(after.offsets) - 1
 
@@ -189,15 +189,15 @@ def _forget(cuts: Cuts, z: Array) -> Cuts:
     every, weights = np.arange(len(cuts.offsets)), cuts.pulls[0]
     idle = weights == 0.0
     if idle.any():
-        # The cut that does nothing, and is furthest from doing something.
+        # The idle cut with the largest slack.
         room = np.where(idle, cuts.offsets - cuts.normals @ z, -np.inf)
         return cuts.keep(every != room.argmax())
-    # The two that do least become their sum: no term of the first leader's dual changes.
+    # The two with the smallest multipliers become their sum: the first leader's dual is the same.
     into, drop = (int(k) for k in np.argpartition(weights, 1)[:2])
     a, b = float(weights[into]), float(weights[drop])
     both = a * cuts.normals[into] + b * cuts.normals[drop]
     size = float(np.sqrt(both @ both))
-    if size == 0.0:  # opposed, and they cancel: without them the dual is higher
+    if size == 0.0:  # they cancel: without them the dual is higher
         return cuts.keep((every != into) & (every != drop))
     normals, offsets, inverses, pulls = (part.copy() for part in cuts[:4])
     places, shares = (None if part is None else part.copy() for part in cuts[4:])
@@ -228,8 +228,8 @@ def ascend(
         cuts: the cuts.
         free: F.
         mu: the multipliers to begin with.
-        newest: the newest cut; None if there is none.
-        enough: by how little a multiplier would change where nothing is to be done.
+        newest: the newest cut; None without one.
+        enough: the change of a multiplier below which nothing is to be done.
         onto: the projection onto a convex set, which Z is kept in.
     """
     normals, offsets = cuts.normals, cuts.offsets
@@ -256,11 +256,11 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
 
     It ends where one of them would become negative.
     """
-    held = np.flatnonzero(mu > 0.0)
-    normals, weights = cuts.normals[held], mu[held]
-    v = normals @ z - cuts.offsets[held]
+    active = np.flatnonzero(mu > 0.0)
+    normals, weights = cuts.normals[active], mu[active]
+    v = normals @ z - cuts.offsets[active]
     way, squared = v, float(v @ v)
-    for _ in range(min(len(held), DIRECTIONS) if len(held) > 1 else 0):
+    for _ in range(min(len(active), DIRECTIONS) if len(active) > 1 else 0):
         push = way @ normals
         bend = float(push @ push)
         if not bend > FLAT * float(way @ way):
@@ -279,7 +279,7 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
             break
         way, squared = v + (after / squared) * way, after
     mu = mu.copy()
-    mu[held] = weights
+    mu[active] = weights
     return mu, z
 
 
@@ -306,5 +306,5 @@ def push_from_cuts(cuts: Cuts, w: Array, rho: float) -> Array:
 
 def shorten(z: Array, radius: float) -> Array:
     """Return the point, shortened to a length."""
-    squared = float(z @ z)  # without norm's care for over- and underflow: it may be anywhere
+    squared = float(z @ z)  # without norm's care for over- and underflow
     return z if squared <= radius * radius else (radius / math.sqrt(squared)) * z

@@ -1,12 +1,12 @@
-r"""Gradient descent as a proposer: its steps are as long as its region certifies, and cut there.
+r"""Gradient descent as a proposer: the region limits and cuts its steps.
 
 .. math::
     1/\eta_t &= \max(1/\eta_{t-1}, \sqrt{S_t}/(\sqrt2 R), \|\nabla_t\|/r_t), \qquad
                 S_t = \sum_{s \le t}\|\nabla_s\|^2 \\
     y_t      &= x_t - \eta_t\nabla_t
 
-with :math:`r_t` the longest step that the region certifies. The wish is where the region cuts the
-step to :math:`y_t` off.
+with :math:`r_t` the longest step that the region certifies. The proposal is the point where the
+region cuts off the step to :math:`y_t`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DescentState(NamedTuple):
 
 
 class DescentNote(NamedTuple):
-    """What the bound on the regret wants to know of a step.
+    """Details of a step for the bound on the regret.
 
     Attributes:
         size: the norm of the cost gradient.
@@ -51,8 +51,8 @@ class DescentNote(NamedTuple):
         wanted: y, the end of the step before it is cut.
         moves: whether there was a step to take.
         radius: R.
-        found: where it was cut off, with the multipliers that the region has for it.
-        cost: what the cut costs, where that is known without asking the region again.
+        found: the point where it was cut off, with the multipliers of the region.
+        cost: the cost of the cut, if it is known without the region.
     """
 
     size: Number
@@ -81,14 +81,14 @@ class Descent(Proposer):
     ratchet: bool = flag(default=True)
 
     def init(self, x1: Array) -> DescentState:
-        """Start with nothing learnt."""
+        """Return the state before the first round."""
         zero = number_like(x1, 0.0)
         return DescentState(zero, zero)
 
     def propose(
         self, learner: DescentState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[DescentState, Proposal]:
-        """Return the step as the region cuts it; the action itself where no gradient was seen."""
+        """Return the step as the region cuts it; the action itself without a gradient."""
         if feedback.cost_gradient is None:
             return learner, Proposal(x)
         grad = checks.read_gradient(x, feedback)
@@ -99,15 +99,15 @@ class Descent(Proposer):
             inverse = where(squares > 0, 1 / self.eta, 0.0 * size)
         longest = region.longest
         moves = longest > 0
-        # Where rounding leaves no room nothing moves, and the step size is not frozen by it.
+        # If rounding leaves no certified step, nothing moves, and the step size is not frozen.
         inverse = maximum(inverse, where(moves, size / where(moves, longest, 1.0), 0.0 * size))
         if self.ratchet:
             inverse = maximum(inverse, learner.inverse_eta)
         going = moves & (inverse > 1e-300)
-        wanted = x - 1.0 / where(going, inverse, math.inf) * grad
-        found = region.find_cut(wanted)
-        note = DescentNote(size, inverse, wanted, moves, self.radius, found)
-        return DescentState(squares, inverse), Proposal(found.point, note, wanted=wanted)
+        target = x - 1.0 / where(going, inverse, math.inf) * grad
+        cut = region.find_cut(target)
+        note = DescentNote(size, inverse, target, moves, self.radius, cut)
+        return DescentState(squares, inverse), Proposal(cut.point, note, wanted=target)
 
     def observer(self, knowledge: Knowledge) -> ObservedRegret | None:
         """Return the sums of Theorem C, or of Theorem D; None without a regret proof."""
@@ -143,14 +143,14 @@ class DescentInKernel(ProposerInKernel):
             return None
         n = step.numbers
         cost = CutCost(n.rho, -0.5 * n.note_3) if step.knowledge.tightens else None
-        wanted, moves, found = step.proposal, bool(n.note_2), step.projection
-        return DescentNote(n.note_0, n.note_1, wanted, moves, self.radius, found, cost)
+        target, moves, cut = step.proposal, bool(n.note_2), step.projection
+        return DescentNote(n.note_0, n.note_1, target, moves, self.radius, cut, cost)
 
 
 def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:
     """Return a sum with the squared norm of a cost gradient added to it, and the norm.
 
-    One run refuses an infinite sum, after which no step would have a length any more.
+    One run raises for an infinite sum, after which every step would have length 0.
     """
     squared, size = squared_and_norm(grad)
     total = squares + squared

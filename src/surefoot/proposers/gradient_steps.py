@@ -12,7 +12,7 @@ __all__ = ["GradientSteps"]
 
 
 class GradientSteps(Proposer):
-    r"""Wishes :math:`x_t - \eta\nabla_t`, from the action that was played.
+    r"""Proposals :math:`x_t - \eta\nabla_t`, from the action that was played.
 
     Args:
         eta: :math:`\eta`.
@@ -23,7 +23,7 @@ class GradientSteps(Proposer):
     def propose(
         self, learner: tuple[()], x: Array, feedback: Feedback, region: Region
     ) -> tuple[tuple[()], Proposal]:
-        """Return the end of the step; the action itself where no gradient was seen."""
+        """Return the end of the step; the action itself without a gradient."""
         if feedback.cost_gradient is None:
             return learner, Proposal(x)
         return learner, Proposal(x - self.eta * checks.read_gradient(x, feedback))

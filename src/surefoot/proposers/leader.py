@@ -1,4 +1,4 @@
-r"""Leaders that learn on all half-spaces seen and are never played; the wish goes after their mean.
+r"""Leaders learn on all half-spaces and are never played; the proposal follows their mean.
 
 With X = x - x_1, all points relative to the first action, D the largest distance from it to a point
 of the domain and :math:`\theta_t` the sum of the gradients:
@@ -17,38 +17,35 @@ is best for costs that have a distribution; the others descend from where they a
 for costs that change. Their weights follow what each would have cost
 (:func:`~surefoot.proposers.trust.reweigh`).
 
-**The wish.** A leader is held back by the cuts with multipliers :math:`\mu_i`, or, of a descent,
-pulls: averages of them. The mean of several may stand off a cut that holds one of them, as it does
-when costs have turned: the mean of their pulls counts by the share
-:math:`[1 - (o_i - u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, what X is behind its
-leader is worth :math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`, and a margin of h, which keeps
-actions deep enough to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the one is spent
-on the other.
-With r the radius of the certified ball of x, :math:`L = \|Z' - X\|`, :math:`Z'` the leader pushed
-off the cuts by :math:`G_gr`, and :math:`r_m` the radius of the deepest ball:
+**The proposal.** Cuts hold a leader back with multipliers :math:`\mu_i`, or, for a descent, with
+pulls: averages of multipliers. The mean of several leaders may be off a cut that holds one of them,
+as when costs have turned. So the mean of their pulls counts by the share :math:`[1 - (o_i -
+u_i^\top Z)/\|Z - X\|]_+`. In the objective of :math:`Z^0`, the lag of X behind its leader is worth
+:math:`\sum\mu_i(o_i - u_i^\top X) + \|X - Z\|^2/2`. A margin of h, which keeps actions deep enough
+to move, costs at least :math:`G_gh\sum\mu_i/\|s_i\|`. Half of the lag is spent on the margin.
 
 .. math::
     h = \min\Big(\frac r2 + \frac{\sum\mu_i\big[\min(o_i - u_i^\top X, u_i^\top(Z - X))
         - G_gr/\|s_i\|\big]_+ + L^2/2}{2G_g\sum\mu_i/\|s_i\|},\
         \tfrac12\max(L, r),\ 0.97\,r_m\Big).
 
-Where the certified point nearest to Z is nearly there, at most a quarter of the way off, it is the
-wish. Else the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by
-:math:`G_gh`, and of the certified points nearest to these the one with the least
+If the certified point nearest to Z is at most a quarter of the way off, it is the proposal. Else
+the way to Z is tried at the lengths r, 2r, 4r and so on, each pushed off the cuts by :math:`G_gh`.
+Of the certified points nearest to these, the one with the least
 
 .. math::
     \tfrac12\|P - F\|^2 - \frac E{2h}\min\Big(h, \min_i\frac{\|s_i\|}{G_g}(o_i - u_i^\top P)\Big),
     \qquad F = Z + \sum\mu_iu_i, \qquad E = \tfrac12\big[\|X - F\|^2 - \|Z - F\|^2\big]_+ ,
 
-is the wish. The first term is the leader's objective; the second counts how deep the cuts leave P,
-for an action on the limit cannot move: a depth of h is worth half of E, what X is behind. Where no
-point has less than X has, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, and X is half as
-deep as it wants to be, :math:`r \ge h/2`, the margin is too large for the set, and the lengths are
-tried once more with half of it. Cuts whose slopes are guesses do not tell depths: E is 0 there.
+is the proposal. The first term is the leader's objective. The second counts how deep the cuts leave
+P, because an action on the limit cannot move: a depth of h is worth half of E, the lag of X. If no
+point has less than X, :math:`\tfrac12\|X - F\|^2 - \frac E{2h}\min(h, r)`, although X is half as
+deep as intended, :math:`r \ge h/2`, the margin is too large for the set. Then the lengths are tried
+once more with half of it. Cuts from estimated subgradients do not bound depths: E is 0 there.
 
-Where several rows are read, each gives a cut of its own: a feasible point fulfils all of them, so
-that nothing changes in the bound on the regret. Row i has no slope longer than :math:`G_i`, the
-largest of which is :math:`G_g`, and a margin of h costs :math:`G_ih/\|s_i\|` there.
+If several rows are read, each gives its own cut. A feasible point satisfies all of them, so the
+bound on the regret does not change. Row i has the Lipschitz constant :math:`G_i`, the largest of
+which is :math:`G_g`, and a margin of h costs :math:`G_ih/\|s_i\|` there.
 
 Where values err by up to e, the follower counts a cut :math:`2e/\|s\|` further inside, where the
 upper end of the reading puts it, unless the certified depth of X shows that it is further out.
@@ -89,11 +86,11 @@ from surefoot.sets import Ball, project_halfspace
 MULTIPLES = (0.0, 0.25, 1.0, 4.0)
 """The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
 INITIAL_WEIGHTS = np.array([0.925, 0.025, 0.025, 0.025])
-"""How far each is trusted before the first round."""
+"""The weight of each before the first round."""
 MOST_CUTS = 256
-"""How many half-spaces are remembered at most, where nobody says how many."""
+"""How many half-spaces are remembered at most, by default."""
 SHALLOW = 50.0
-"""A start is shallow where the set reaches this many times further than its certified ball."""
+"""A start is shallow if the set is this many times larger than its certified ball."""
 EXACT = 1e-2
 """A leader's projection ends where multipliers change by this share of the way to it."""
 CLEARLY = 1e-9
@@ -109,13 +106,13 @@ class LeaderState(NamedTuple):
     Attributes:
         start: the first action.
         reach: D, the largest distance from it to a point of the domain.
-        start_value: g there at most; 0 before it was read.
+        start_value: an upper bound on g there; 0 before the first reading.
         cuts: the remembered half-spaces, and what they hold each leader back by.
         points: the leaders, one in each row.
         outside: by how much each exceeds the cut that it exceeds most.
-        trust: how far each is trusted.
+        trust: the weight of each.
         Z: their mean.
-        own: the state of a learner of your own; empty unless there is one.
+        own: the state of a given learner; empty without one.
         gradients: theta, the sum of the cost gradients.
         squares: the sum of their squared norms.
         lag: Lambda, what the actions have cost more than the first leader.
@@ -149,7 +146,7 @@ class LeaderState(NamedTuple):
 
 
 class LeaderNote(NamedTuple):
-    """What the bound on the regret wants to know of a round.
+    """Details of a round for the bound on the regret.
 
     Attributes:
         size: the norm of the cost gradient.
@@ -171,14 +168,13 @@ class LeaderNote(NamedTuple):
 
 
 class Leader(Proposer):
-    r"""Leaders that learn, and a wish that goes after them; the formulas are the module's.
+    r"""Leaders that learn, and a proposal that follows them; the formulas are the module's.
 
     Args:
         domain: a set that contains the feasible set.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
-        leader: a learner of your own, or of the library, that asks for cost gradients only; it
-            leads instead of those above.
+        leader: a learner that needs only cost gradients; it leads instead of those above.
         strong_convexity: H, where every cost is H-strongly convex: one leader descends with
             :math:`\eta_t = 2/(Ht)`.
     """
@@ -195,8 +191,8 @@ class Leader(Proposer):
     @property
     def multiples(self) -> tuple[float, ...]:
         """The steps of the leaders, as multiples of eta."""
-        alone = self.leader is not None or self.strong_convexity is not None
-        return (1.0,) if alone else MULTIPLES
+        is_single = self.leader is not None or self.strong_convexity is not None
+        return (1.0,) if is_single else MULTIPLES
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""
@@ -227,24 +223,24 @@ class Leader(Proposer):
     def propose(
         self, learner: LeaderState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Proposal]:
-        """Return the leaders after a round, and the wish of their follower."""
+        """Return the leaders after a round, and the proposal of their follower."""
         if region.round == 1 and x is not learner.start:  # the first action that was played
             learner = learner._replace(start=x, reach=reach_from(self.domain, x))
         X = x - learner.start
-        learner, note, lost = self.learn(learner, X, feedback, region)
+        learner, note, sentences = self.learn(learner, X, feedback, region)
         with np.errstate(over="ignore", invalid="ignore"):
             learner, point = self._follow(learner, X, feedback, region)
-        return learner, Proposal(point, note, lost, learner.start + learner.Z)
+        return learner, Proposal(point, note, sentences, learner.start + learner.Z)
 
     def learn(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, LeaderNote, tuple[str, ...]]:
-        """Return the leaders after a round, what their bound wants to know, and what was lost.
+        """Return the leaders after a round, details for their bound, and contradictions.
 
         Args:
             learner: the leaders.
             X: the action that was played, relative to the start.
-            feedback: what was seen there.
+            feedback: the feedback there.
             region: the certified next actions.
         """
         before, grad = learner.inverse_eta, np.zeros_like(X)
@@ -269,16 +265,16 @@ class Leader(Proposer):
                 f"cost_gradient must leave 1/eta = sqrt(2A)/D finite, got a norm of {size:g}"
             )
         learner = learner._replace(inverse_eta=scale)
-        # Gradients at the ends of float64 give multipliers beyond them: the leader is lost.
+        # Huge gradients give multipliers that overflow: the leader is not finite.
         with np.errstate(over="ignore", invalid="ignore"):
-            learner, lost = self._lead(learner, X, feedback, newest, before, t)
+            learner, sentences = self._lead(learner, X, feedback, newest, before, t)
         note = LeaderNote(size, lags, behind, dot(grad, X), before, scale, learner.reach)
-        return learner, note, lost
+        return learner, note, sentences
 
     def _trust(self, learner: LeaderState, grad: Array, size: float, t: float) -> Trust:
         """Return how far the leaders are trusted, by what each would have cost in the round.
 
-        A leader outside of the cuts pays for the way back: none gains by standing outside.
+        A leader that violates the cuts pays for the way back, so no leader gains by a violation.
         """
         if size == 0.0 or len(learner.points) == 1:
             return learner.trust
@@ -288,28 +284,28 @@ class Leader(Proposer):
     def _remember(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, int | None]:
-        """Return the leader with the cut of the round, and which that is."""
+        """Return the leader with the cut of the round, and its index."""
         errors, cuts, newest = region.errors, learner.cuts, None
         slope = errors.slope
         if not slope < math.inf:
-            # Slopes are guesses: a cut that an action has passed was wrong, and moves there.
+            # Subgradients are estimates: a cut that an action violates was wrong, and moves there.
             slope, cuts = 0.0, cuts.let_through(X)
         if errors.drift:
-            # Where g may rise, a point that was outside may come in: cuts go outwards with it.
+            # Under drift an infeasible point may become feasible: cuts move outwards.
             cuts = cuts.loosen(errors.drift)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
             most, place = self.slots(len(X)), region.base.read_place
-            for g, s, _, own, share in region.base.read_rows(X, feedback):
-                noise = own + errors.value + slope * (learner.reach + norm(X))
+            for g, s, _, rounding, share in region.base.read_rows(X, feedback):
+                noise = rounding + errors.value + slope * (learner.reach + norm(X))
                 noise += errors.drift * feedback.age
                 cuts, newest = add_cut(cuts, X, g, s, noise, learner.Z, most, place, share)
         return learner._replace(cuts=cuts), newest
 
     def _limit(self, learner: LeaderState, length: float) -> Callable[[Array], Array]:
-        """Return what keeps a leader, relative to the start, where the points of the domain are.
+        """Return the projection that keeps a leader, relative to the start, near the domain.
 
-        A ball is one around the feasible set, and a length is enough; any other set may be what
-        keeps the actions in, and the leader with them.
+        For a ball around the feasible set a limit on the length is enough. Any other set may bind
+        the actions, and must bind the leader too.
         """
         if isinstance(self.domain, Ball):
             return partial(shorten, radius=length)
@@ -335,45 +331,51 @@ class Leader(Proposer):
         before: float,
         t: float,
     ) -> tuple[LeaderState, tuple[str, ...]]:
-        """Return the leaders after a round, and a sentence if your own is lost."""
-        D, cuts, scale, own = learner.reach, learner.cuts, learner.inverse_eta, learner.own
+        """Return the leaders after a round, and a sentence if a given leader is not finite."""
+        D, cuts, scale, own_state = learner.reach, learner.cuts, learner.inverse_eta, learner.own
         eta = 1.0 / scale if scale > 0 else 0.0
         points, pulls = learner.points.copy(), cuts.pulls.copy()
         grad = feedback.cost_gradient
-        lost: tuple[str, ...] = ()
+        sentences: tuple[str, ...] = ()
         enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
         for k, multiple in enumerate(self.multiples):
-            kept = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
+            multipliers = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
             if self.leader is not None:
-                here = points[k] + learner.start
-                own, free, lost = ask_learner(self.leader, own, feedback, here, t, "leader")
+                point = points[k] + learner.start
+                own_state, free, sentences = ask_learner(
+                    self.leader, own_state, feedback, point, t, "leader"
+                )
                 free = free - learner.start
-                adds_up = cuts.dual(kept, free, onto) > cuts.dual(0.0 * kept, free, onto)
+                adds_up = cuts.dual(multipliers, free, onto) > cuts.dual(
+                    0.0 * multipliers, free, onto
+                )
             elif adds_up := multiple == 0.0:
                 free = -eta * learner.gradients
             else:
                 free = points[k] if grad is None else points[k] - multiple * eta * grad
                 free = self._limit(learner, D)(free)
-            mu = kept if adds_up else np.zeros_like(kept)
+            mu = multipliers if adds_up else np.zeros_like(multipliers)
             mu, points[k] = ascend(cuts, free, mu, newest, enough, onto)
             fade = 0.0 if adds_up else max(1.0 - float(mu.sum()) / D, 0.0)
             pulls[k] = fade * pulls[k] + mu
         cuts, Z = cuts._replace(pulls=pulls), learner.trust.weights @ points
         outside = np.array([cuts.exceed(z) for z in points])
-        return learner._replace(own=own, cuts=cuts, points=points, outside=outside, Z=Z), lost
+        return learner._replace(
+            own=own_state, cuts=cuts, points=points, outside=outside, Z=Z
+        ), sentences
 
     def _follow(
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Array]:
-        """Return the wish after a round, and when the deepest radius last grew."""
+        """Return the learner, with the round of the last growth of depth, and the proposal."""
         t, deepest, start = region.round, region.depth, learner.start
         if t == 1 or deepest > 1.1 * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
-        gap, room, steep = norm(way), max(float(region.radius), 0.0), region.slope_norm
-        h = _margin(cuts, pulls, X, Z, room, steep)
+        gap, room, slope_norm = norm(way), max(float(region.radius), 0.0), region.slope_norm
+        h = _margin(cuts, pulls, X, Z, room, slope_norm)
         h = min(h, 0.97 * max(deepest, 0.0))
         if is_growing:
             h = max(h, min(0.5 * gap / SHALLOW, 3 * deepest))
@@ -381,35 +383,35 @@ class Leader(Proposer):
             point = region.nearest(start + Z)
             if norm(point - start - Z) <= 0.25 * gap:
                 return learner, point
-        far = Z + pulls @ cuts.normals
-        there, rest = _apart(X, far), _apart(Z, far)
-        behind, clearly = max(there - rest, 0.0), CLEARLY * there
+        goal = Z + pulls @ cuts.normals
+        distance, remainder = _squared_distance(X, goal), _squared_distance(Z, goal)
+        behind, clearly = max(distance - remainder, 0.0), CLEARLY * distance
         if not region.errors.slope < math.inf:
             behind = 0.0  # cuts that are guesses do not tell how deep a point is
         for margin in (h, 0.5 * h):
             worth = 0.5 * behind / margin if margin > 0.0 else 0.0
             best, least = start + X, math.inf
             for share in _shares(room, gap, is_growing):
-                W = push_from_cuts(cuts, X + share * way, steep * margin)
+                W = push_from_cuts(cuts, X + share * way, slope_norm * margin)
                 if not region.errors.is_exact:
-                    W = _apply_reading(feedback, region, W, X, steep * margin)
+                    W = _apply_reading(feedback, region, W, X, slope_norm * margin)
                 point = region.nearest(start + W)
-                depth = _find_depth(cuts, point - start, steep, margin)
-                found = _apart(point - start, far) - worth * depth
-                if found < least - clearly:
-                    best, least = point, found
-            here = there - worth * min(room, margin)
-            if least < here - clearly or room < 0.5 * margin or is_growing:
+                depth = _find_depth(cuts, point - start, slope_norm, margin)
+                value = _squared_distance(point - start, goal) - worth * depth
+                if value < least - clearly:
+                    best, least = point, value
+            current = distance - worth * min(room, margin)
+            if least < current - clearly or room < 0.5 * margin or is_growing:
                 break
         return learner, best
 
     def _cuts_as_read(
         self, learner: LeaderState, feedback: Feedback, region: Region, X: Array
     ) -> tuple[Cuts, Array, Array]:
-        """Return the cuts, the leader and its pulls for the follower: as they were read.
+        """Return the cuts, the leader and its pulls as the follower uses them.
 
-        Only the leader needs cuts that hold for all points within D of the start, and those that
-        hold in every context: the follower goes after the point that it would lead to in the next.
+        Only the leader needs cuts that hold for all points within D of the start and in every
+        context. The follower goes after the point of the next context.
         """
         errors, cuts, Z, D = region.errors, learner.cuts, learner.Z, learner.reach
         pulls, gap = learner.trust.weights @ cuts.pulls, norm(Z - X)
@@ -422,11 +424,11 @@ class Leader(Proposer):
             cuts = cuts.loosen(-errors.slope * D)
         enough, onto = EXACT * gap, self._limit(learner, 2 * D)
         if cuts.places is not None:
-            far = Z + pulls @ cuts.normals
+            goal = Z + pulls @ cuts.normals
             cuts = cuts.move(region.base.fall)
             pulls = learner.trust.weights @ cuts.pulls
             for _ in range(TURNS):
-                pulls, Z = ascend(cuts, far, pulls, None, enough, onto)
+                pulls, Z = ascend(cuts, goal, pulls, None, enough, onto)
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = _count_errors(cuts, X, region)
@@ -436,8 +438,8 @@ class Leader(Proposer):
     def observer(self, knowledge: Knowledge) -> LeaderRegret | None:
         """Return the sums of the observed regret bounds.
 
-        None for your own leader, under drift, and where slopes are guesses, so that cuts may be
-        wrong.
+        It is None for a given leader, under drift, and if subgradients are estimates, because cuts
+        may then be wrong.
         """
         wrong = knowledge.errors.drift or not knowledge.errors.slope < math.inf
         return None if self.leader is not None or wrong else LeaderRegret.first(self.multiples)
@@ -517,28 +519,28 @@ class LeaderInKernel(ProposerInKernel):
         return LeaderNote(n.note_0, lags, n.note_1, n.note_2, n.note_3, n.note_4, n.note_5)
 
 
-def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, steep: float) -> float:
-    """Return h: half of what X is behind Z, in the leader's objective, spent on the margin."""
-    L = norm(push_from_cuts(cuts, Z, steep * room) - X)
+def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_norm: float) -> float:
+    """Return h: half of the lag of X behind Z, in the leader's objective, spent on the margin."""
+    L = norm(push_from_cuts(cuts, Z, slope_norm * room) - X)
     slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
-    behind = float(pulls @ np.maximum(slack - steep * room * cuts.rises, 0.0)) + 0.5 * L * L
-    price = steep * float(pulls @ cuts.rises)
+    behind = float(pulls @ np.maximum(slack - slope_norm * room * cuts.rises, 0.0)) + 0.5 * L * L
+    price = slope_norm * float(pulls @ cuts.rises)
     h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
     return float(min(h, 0.5 * max(L, room)))
 
 
-def _find_depth(cuts: Cuts, z: Array, steep: Number, most: float) -> float:
-    """Return how deep a point is by the cuts; as deep as asked where g is flat."""
-    return min(cuts.slack(z) / steep, most) if steep > 0.0 else most
+def _find_depth(cuts: Cuts, z: Array, slope_norm: Number, most: float) -> float:
+    """Return the depth of a point by the cuts; the limit if g is flat."""
+    return min(cuts.slack(z) / slope_norm, most) if slope_norm > 0.0 else most
 
 
-def _apart(x: Array, y: Array) -> float:
+def _squared_distance(x: Array, y: Array) -> float:
     """Return the squared distance of two points."""
     return float((x - y) @ (x - y))
 
 
 def _shares(room: float, gap: float, is_growing: bool) -> Iterator[float]:
-    """Yield the shares of the way that are tried: the room, and twice as much, up to all of it."""
+    """Yield the shares of the way to try: the room, twice as much, up to the whole way."""
     share = min(room / gap, 1.0) if gap > 0.0 else 1.0
     if is_growing:
         yield share
@@ -564,7 +566,7 @@ def _count_errors(cuts: Cuts, X: Array, region: Region) -> Cuts:
 
 
 def _apply_reading(feedback: Feedback, region: Region, W: Array, X: Array, rho: float) -> Array:
-    """Return W moved to where the newest values and slopes, as they were read, make g <= -rho."""
+    """Return W moved to where the newest readings give g <= -rho."""
     for _, s, upper, _, share in region.base.read_rows(X, feedback):
         if norm(s) > 0:
             margin = rho if share is None else share * rho

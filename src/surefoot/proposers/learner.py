@@ -27,14 +27,14 @@ __all__ = ["Learner"]
 
 
 class Learner(Proposer):
-    """Any algorithm: it learns at the action that was played, and its next action is the wish.
+    """Any algorithm: it learns at the action played, and its next action is the proposal.
 
-    What is seen in a round was seen at the action that the region allowed, so that the algorithm
-    goes on from there. A round in which nobody saw what it learns from leaves it as it is; where
-    its answer is not finite, the action that was played is the wish.
+    Feedback belongs to the action that the region allowed, so the algorithm continues from there. A
+    round without the feedback that it learns from leaves it unchanged. If its answer is not finite,
+    the action that was played is the proposal.
 
     Args:
-        algorithm: one that learns from gradients of the cost, or from what is read of g as well.
+        algorithm: one that learns from gradients of the cost, or from readings of g as well.
 
     Example:
         >>> from surefoot import OGD, Ball, Certified
@@ -57,13 +57,13 @@ class Learner(Proposer):
         needs = self.needs
         if not needs.cost_gradients or needs.cost_values or needs.directions or needs.agents:
             raise InvalidValueError(
-                "proposer must learn from gradients of the cost and what is read of g alone, "
+                "proposer must learn only from gradients of the cost and readings of g, "
                 f"got {checks.repr_line(self.algorithm)}"
             )
 
     @property
     def needs(self) -> Needs:
-        """What a round of the algorithm asks for."""
+        """The needs of the algorithm."""
         return needs_of(self.algorithm)
 
     @property
@@ -85,10 +85,10 @@ class Learner(Proposer):
             return learner, Proposal(x)
         checks.refuse_unfinite(checks.read_gradient(x, feedback), "cost_gradient")
         with np.errstate(over="ignore", invalid="ignore"):
-            learner, point, lost = ask_learner(
+            learner, point, sentences = ask_learner(
                 self.algorithm, learner, feedback, x, region.round, "proposer"
             )
-        return learner, Proposal(point, contradictions=lost)
+        return learner, Proposal(point, contradictions=sentences)
 
 
 def start_learner(learner: Player, x1: Array, role: str) -> Memory:
@@ -97,7 +97,7 @@ def start_learner(learner: Player, x1: Array, role: str) -> Memory:
     Args:
         learner: an algorithm.
         x1: where it starts.
-        role: what it is called in sentences: "leader" or "proposer".
+        role: its name in sentences: "leader" or "proposer".
     """
     return _check_answer(learner, x1, role, lambda: learner.init(x1))
 
@@ -112,15 +112,15 @@ def ask_learner(
     Args:
         learner: an algorithm.
         state: its state.
-        feedback: what was seen.
+        feedback: the feedback.
         point: where it is when it learns.
         t: the round.
-        role: what it is called in sentences.
+        role: its name in sentences.
     """
     if feedback.cost_gradient is None:
         return state, point, ()
-    here = move_learner(learner, state, point)
-    after = _check_answer(learner, point, role, lambda: learner.step(here, feedback)[0])
+    before = move_learner(learner, state, point)
+    after = _check_answer(learner, point, role, lambda: learner.step(before, feedback)[0])
     if np.isfinite(after.x).all():
         return after, after.x, ()
     bad = after.x[~np.isfinite(after.x)][0]
@@ -134,20 +134,20 @@ def ask_learner(
 def move_learner(learner: Player, state: Memory, point: Array) -> Memory:
     """Return the state of a learner at the point that was played.
 
-    A rule of the library moves its own state. Of one of yours the state is a named tuple whose
-    ``x`` is where its next step starts; a ``move_to(state, x)`` of your own comes first.
+    A rule of the library moves its own state. The state of a user's rule is a named tuple whose
+    ``x`` is the start of its next step; its ``move_to(state, x)`` comes first.
     """
     move = getattr(learner, "move_to", None)
     return state._replace(x=point) if move is None else move(state, point)
 
 
 def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Memory]) -> Memory:
-    """Return a learner's answer; refuse one that is no state with a point like its last."""
+    """Return a learner's answer; raise unless it is a state with a point like its last."""
     name = f"the {role} {type(learner).__name__}"
     state = checks.call_yours(ask, f"{name} must return a state")
-    found: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
-    if checks.shape_of(found) != point.shape or found.dtype != point.dtype:
-        wanted = f"a named tuple whose x is an array of shape {point.shape} of float64"
-        got = checks.repr_line(state if found is None else found)
-        raise InvalidValueError(f"{name} must return {wanted}, got {got}")
+    answer: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
+    if checks.shape_of(answer) != point.shape or answer.dtype != point.dtype:
+        rule = f"a named tuple whose x is an array of shape {point.shape} of float64"
+        got = checks.repr_line(state if answer is None else answer)
+        raise InvalidValueError(f"{name} must return {rule}, got {got}")
     return state

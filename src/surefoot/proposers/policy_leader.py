@@ -28,7 +28,7 @@ The lemmas of the leaders are statements on a Euclidean space, its cuts and grad
 In code the leaders see the matrix :math:`X_t = (x_t - x_1)\phi_t^\top/\|\phi_t\|^2` as the action:
 :math:`\langle v\phi_t^\top, X_t\rangle = v^\top(x_t - x_1)` for every v. How far actions stay
 behind the policy, the last sum, has no bound in advance; it is observed. Rounds whose gradient
-nobody saw are not in the sums, and rounds whose value nobody saw make no cut; values that err make
+nobody saw are not in the sums, and rounds without a value make no cut; values that err make
 looser ones.
 """
 
@@ -57,7 +57,7 @@ __all__ = ["PolicyLeader"]
 
 
 class PolicyState(NamedTuple):
-    """What was learnt.
+    """What the proposer has learnt.
 
     Attributes:
         start: the first action.
@@ -69,9 +69,9 @@ class PolicyState(NamedTuple):
     features: Annotated[Array, Axes(Same("features"))]
     leader: LeaderState
 
-    def resize_like(self, found: PolicyState) -> PolicyState:
+    def resize_like(self, record: PolicyState) -> PolicyState:
         """Return the state before the first round, for as many features as another has."""
-        size = len(self.start) * np.size(found.features)
+        size = len(self.start) * np.size(record.features)
         zeros, leaders = np.zeros(size), len(self.leader.points)
         leader = self.leader._replace(
             start=zeros,
@@ -149,11 +149,11 @@ class PolicyLeader(Proposer):
 
     def read_features(self, context: Any, place: Array) -> Array:
         """Return the features of a context."""
-        given = np.append(1.0, place) if self.features is None else self.features(context)
-        found = read_numbers(given, "features")
-        if not found.any():
+        features = np.append(1.0, place) if self.features is None else self.features(context)
+        vector = read_numbers(features, "features")
+        if not vector.any():
             raise InvalidValueError("features must not all be 0: add a constant, got zeros")
-        return found
+        return vector
 
     def init(self, x1: Array) -> PolicyState:
         """Start at x1."""
@@ -180,16 +180,16 @@ class PolicyLeader(Proposer):
         def lift(v: Array | None) -> Array | None:
             return None if v is None else np.outer(v, phi).ravel()
 
-        seen = feedback._replace(
+        translated = feedback._replace(
             cost_gradient=lift(feedback.cost_gradient),
             constraint_subgradient=lift(feedback.constraint_subgradient),
         )
         X = np.outer(x - start, phi / (phi @ phi)).ravel()
-        leader, note, lost = self.leader.learn(leader, X, seen, region)
+        leader, note, sentences = self.leader.learn(leader, X, translated, region)
         learner, point = PolicyState(start, phi, leader), x
         if feedback.context is not None:
             learner, point = self.aim(learner, point, feedback.context)
-        return learner, Proposal(point, note, lost)
+        return learner, Proposal(point, note, sentences)
 
     def observer(self, knowledge: Knowledge) -> PolicyRegret | None:
         """Return the sums of the observed regret bounds; None where slopes err."""

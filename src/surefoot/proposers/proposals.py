@@ -24,7 +24,7 @@ __all__ = ["Proposals"]
 
 
 class Proposals(Proposer):
-    """Somebody else's wishes: the ``proposal`` of the feedback.
+    """External proposals: the ``proposal`` of the feedback.
 
     Args:
         as_steps: whether a proposal is the end of a step, which the region cuts off where it keeps
@@ -45,8 +45,8 @@ class Proposals(Proposer):
         if isinstance(x, np.ndarray) and x.ndim == 1:
             checks.refuse_unfinite(feedback.proposal, "proposal")
         # A proposal inside the region is the caller's own array.
-        wanted = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
-        return learner, Proposal(region.cut(wanted) if self.as_steps else wanted, wanted=wanted)
+        target = np.array(feedback.proposal) if isinstance(x, np.ndarray) else feedback.proposal
+        return learner, Proposal(region.cut(target) if self.as_steps else target, wanted=target)
 
     def describe_to_kernel(self, knowledge: Knowledge, d: int) -> ProposalsInKernel:
         """Return how the kernel has external proposals."""

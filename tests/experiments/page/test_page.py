@@ -464,7 +464,7 @@ def test_what_is_not_finite_is_told_in_words_and_can_be_drawn(sample, tmp_path):
     lost = pages.with_arrays(
         cell,
         regret=np.array([1.5, np.nan, 2.0]),
-        worst=np.array([0.5, np.inf, 0.1]),
+        largest=np.array([0.5, np.inf, 0.1]),
         constraint=np.full_like(cell.arrays["constraint"], np.nan),
     )
     made = pages.made_page(sample, tmp_path / "p", [(place, lost)], drawings=None)

@@ -97,7 +97,7 @@ def test_forged_notes_are_one_sentence_and_no_report(sample, tmp_path, notes, wh
     path = sample.write(tmp_path / "results.sqlite", notes=notes)
     before = path.read_bytes()
     (key,) = notes
-    sentence = f"^the {key} of results '.*' is damaged: {why}$"
+    sentence = f"^the {key} of results '.*' are damaged: {why}$"
     with Results.open(path) as results, pytest.raises(StoreError, match=sentence):
         write_report(results, tmp_path / "out", [])
     assert path.read_bytes() == before

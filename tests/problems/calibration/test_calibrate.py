@@ -132,7 +132,7 @@ def test_without_G_g_nothing_but_the_start_is_asked():
     found = calibrate(live, START, DOMAIN, horizon=100)
     assert len(live.asked) == 1
     assert found.radius == 0.0
-    assert "G_g is not known, so no probe is safe" in found.notes[0]
+    assert "G_g is unknown, so no probe is safe" in found.notes[0]
 
 
 @pytest.mark.parametrize("start", [[1.0, 0.0], [1.5, 0.0], [1.0 - 1e-16, 0.0]])
@@ -172,7 +172,7 @@ def test_a_deeper_start_is_pointed_out():
 )
 def test_answers_that_contradict_what_is_given_are_an_error(query, given, sentence):
     start = [1.5, -0.1] if given == {"G_g": 4.0} else START
-    with pytest.raises(ValueError, match="what is given is contradicted: .*" + sentence):
+    with pytest.raises(ValueError, match="the answers contradict what is given: .*" + sentence):
         calibrate(query, start, DOMAIN, horizon=100, **given)
 
 
@@ -195,7 +195,7 @@ def test_with_every_constant_known_nothing_rests_on_an_estimate():
     found = calibrate(problems.paper_toy(1_000, trials=1))
     assert found.only_if == ()
     for offer in found.proved:
-        assert offer.rests_on == ()
+        assert offer.assumes == ()
         guarantee = offer.tuned.guarantee
         promised = guarantee.promises.in_advance is not None
         assert offer.regret == (float(guarantee.regret_bound(1_000)) if promised else math.inf)
@@ -233,7 +233,7 @@ def test_from_G_g_and_the_start_alone_certified_steps_are_proved():
     found = calibrate(Live(), START, DOMAIN, horizon=100, G_g=2.5)
     offer = by_name(found)["CertifiedPFS.default"]
     assert (offer.standing, offer.kind) == ("proved", "every round")
-    assert (offer.regret, offer.regret_if, offer.rests_on) == (math.inf, math.inf, ())
+    assert (offer.regret, offer.regret_if, offer.assumes) == (math.inf, math.inf, ())
     assert isinstance(offer.tuned.algorithm.knowledge, CertifiedLength)
     assert found.only_if == ()
     corollary = by_name(found)["PFS.anytime"]
@@ -322,11 +322,11 @@ def test_an_estimate_is_called_so_and_proves_nothing():
     assert math.isclose(found.constants.F, 2 * 2.0 * found.constants.G_f)
     assert {n for n, o in found.constants.origins.items() if o == "estimated"} == {"G_f", "F"}
     corollary = by_name(found)["PFS.anytime"]
-    assert (corollary.standing, corollary.rests_on) == ("estimated", ("G_f",))
+    assert (corollary.standing, corollary.assumes) == ("estimated", ("G_f",))
     assert corollary.regret == math.inf
     assert corollary.regret_if == float(corollary.tuned.guarantee.regret_bound(100)) < math.inf
     certified = by_name(found)["CertifiedPFS.default"]
-    assert (certified.standing, certified.regret, certified.rests_on) == (
+    assert (certified.standing, certified.regret, certified.assumes) == (
         "proved",
         math.inf,
         ("G_f",),
@@ -345,8 +345,8 @@ def test_an_estimated_G_g_leaves_no_guarantee_at_all():
     assert found.constants.origins["D_g"] == "estimated"
     assert found.proved == ()
     assert found.best is None
-    assert by_name(found)["CertifiedPFS.default"].rests_on == ("G_g",)
-    assert by_name(found)["PFS.anytime"].rests_on == ("G_f", "G_g")
+    assert by_name(found)["CertifiedPFS.default"].assumes == ("G_g",)
+    assert by_name(found)["PFS.anytime"].assumes == ("G_f", "G_g")
     assert "no guarantee applies" in str(found)
 
 
@@ -373,7 +373,7 @@ def test_the_gradients_of_a_stream_without_a_bound_are_looked_at():
 def test_an_estimate_that_a_problem_brings_stays_one():
     found = calibrate(toy_with("estimated", 1, G_g=1.0))
     assert found.radius == 0.0
-    assert all("G_g" in offer.rests_on for offer in found.only_if)
+    assert all("G_g" in offer.assumes for offer in found.only_if)
     assert by_name(found)["CertifiedPFS.default"].standing == "estimated"
     # Those that project need no G_g.
     assert by_name(found)["OGD.fixed"].standing == "proved"
@@ -416,9 +416,9 @@ def test_it_is_a_record_that_cannot_be_changed():
 @pytest.mark.parametrize(
     ("arguments", "options", "sentence"),
     [
-        ((Live(),), {"horizon": 9}, "start and domain must be given where there is no Problem"),
+        ((Live(),), {"horizon": 9}, "start and domain must be given without a Problem"),
         ((Live(), START), {"horizon": 9}, "got array"),
-        ((Live(), START, DOMAIN), {}, "horizon must be given where there is no cost stream"),
+        ((Live(), START, DOMAIN), {}, "horizon must be given without a cost stream"),
         ((Live(), START, DOMAIN), {"horizon": 0}, "horizon must be a whole number of rounds >= 1"),
         ((Live(), START, DOMAIN), {"horizon": 9, "probes": 0}, "probes must be a whole number"),
         (
@@ -497,7 +497,7 @@ def test_an_error_of_the_sensor_is_no_contradiction_and_shrinks_the_slack():
     observed = 0.8 + 0.05
     assert found.constants.start_slack == pytest.approx(observed - 0.05, rel=1e-12)
     assert found.radius <= 0.8 / 2.5
-    with pytest.raises(ValueError, match="contradicted"):
+    with pytest.raises(ValueError, match="contradict"):
         calibrate(Sensor(0.05, 0.2), START, DOMAIN, horizon=100, G_g=2.5, probes=40)
 
 

@@ -45,7 +45,7 @@ def test_numbers_of_a_problem_prove_what_the_problem_does_where_no_geometry_is_n
 
 def test_the_report_says_that_g_was_not_asked():
     first = str(calibrate_constants(NUMBERS, 5_000)).splitlines()[0]
-    assert first == "for T = 5000; from the constants alone: g was not queried"
+    assert first == "for T = 5000; from the constants only: g was not queried"
 
 
 @pytest.mark.parametrize("horizon", [0, -3, 2.5])

@@ -94,7 +94,7 @@ def test_a_context_whose_effect_is_not_known_leaves_rounds_of_the_same_context()
     assert found.rounds["G_c"] == (2, 3)
     separately = from_log(x, [-1.0, -0.5, -0.2], context=[[1.0], [2.0], [3.0]])
     assert "G_g" not in separately.rounds
-    assert "; G_g, unless G_c is told;" in str(separately)
+    assert "; G_g, unless G_c is given;" in str(separately)
 
 
 @settings(max_examples=30, deadline=None)
@@ -188,7 +188,7 @@ def test_inflated_constants_are_estimates_and_no_guarantee_counts_as_proved():
     assert known.start_slack == -found.value
     assert found.inflate(2.0, R=2.0, G_g=9.0).origins["G_g"] == "given"
     offers = calibrate_constants(known, 100)
-    assert all("G_g" in o.rests_on or "beta" in o.rests_on for o in offers.only_if)
+    assert all("G_g" in o.assumes or "beta" in o.assumes for o in offers.only_if)
     assert "LeaderFollower.default" in {o.name for o in offers.only_if}
     assert "LeaderFollower.default" not in {o.name for o in offers.proved}
 
@@ -206,7 +206,7 @@ def test_the_number_of_violations_is_that_of_the_doublings():
         (([[0.0], [1.0]], [1.0, 2.0], [[1.0, 2.0], [3.0, 4.0]]), "s must have the shape of x"),
         (([[0.0], [np.nan]], [1.0, 2.0]), "x"),
         (([[0.0]],), "g must be given with the actions"),
-        ((7,), "got int alone"),
+        ((7,), "got only int"),
         (([[0.0]], [1.0]), "the log must have at least 2 rounds, got 1"),
     ],
 )

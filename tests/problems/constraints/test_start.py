@@ -94,7 +94,7 @@ def test_the_length_of_an_action_comes_from_wherever_it_is_known():
     assert len(find_start(ball, Box.cube(2.0, 4)).point) == 4
     assert len(find_start(ball, Ball(2.0), guess=[1.0, 0.0]).point) == 2
     assert len(find_start(Affine([[1.0, 0.0]], [-0.5]), Ball(2.0)).point) == 2
-    with pytest.raises(ValueError, match="guess must be given where neither the constraint"):
+    with pytest.raises(ValueError, match="guess must be given if neither the constraint"):
         find_start(ball, Ball(2.0))
 
 

@@ -182,7 +182,7 @@ def test_rounds_outside_the_stream_are_refused(rounds):
 
 
 def test_an_adversary_has_no_best_action_before_the_game():
-    with pytest.raises(ValueError, match="costs of an adversary are known only after the game"):
+    with pytest.raises(ValueError, match="costs of an adversary exist only after the game"):
         best_action(Adversarial(lambda t, x: x, horizon=T, dimension=D), CONSTRAINTS["cube"], 1)
 
 

@@ -1,6 +1,6 @@
-"""Calibrate from a problem and a strictly feasible point, or from constants alone.
+"""Calibrate from a problem and a strictly feasible point, or from constants only.
 
-The constraint is asked around the point without leaving the feasible set.
+The constraint is queried around the point, and no query leaves the feasible set.
 """
 
 import math
@@ -28,16 +28,16 @@ from surefoot.sets import Ball
 
 __all__ = ["calibrate", "calibrate_constants"]
 
-_ROUNDS = 16  # of a cost stream without a bound, at which its gradients are looked at
+_ROUNDS = 16  # of a cost stream without a bound, whose gradients are evaluated
 
 
 class _Case(NamedTuple):
-    """What is to be calibrated, in one form."""
+    """The input of a calibration, in one form."""
 
     query: Callable[[Array], tuple[Number, Array]]
     start: Array
     domain: Ball
-    known: Constants
+    constants: Constants
     constraint: Constraint | None = None
     changing: bool = False
     gradients: Callable[[Array], list[Array]] | None = None
@@ -70,8 +70,8 @@ def calibrate(
     the constraint is also queried at a few points within :math:`\alpha/G_g` of the start. All of
     them are certainly feasible, so a live system may be queried. The answers can contradict what
     is given, which is an error, but they prove no bound. A constant that is still missing is
-    estimated as a factor times the largest value seen, and labelled as an estimate: no guarantee
-    that needs it counts as proved.
+    estimated as a factor times the largest value observed, and labelled as an estimate: no
+    guarantee that needs it counts as proved.
 
     **Sensors that err.** With ``value_error`` and ``slope_error`` among what is given, the slack of
     the start is what is left of it in the worst case, probes stay where the true g is certainly at
@@ -90,90 +90,90 @@ def calibrate(
         factor: the factor for estimates.
         seed: for the directions of the probes.
         within: a box or another set that no probe may leave; the start must be in it.
-        given: constants that you know to be true, by name: ``G_g=2.0``, ``G_f=10.0``; also the
-            bounds ``value_error`` and ``slope_error`` on the errors of what is answered.
+        given: constants that are true of your problem, by name: ``G_g=2.0``, ``G_f=10.0``; also the
+            bounds ``value_error`` and ``slope_error`` on the errors of the answers.
 
     Raises:
         InvalidValueError: if the answers contradict G_g or the convexity of g.
 
     Example:
         >>> from surefoot import problems
-        >>> found = calibrate(problems.paper_toy(20_000, trials=1))
-        >>> found.best.constraint, found.constants.origins["G_g"]
+        >>> result = calibrate(problems.paper_toy(20_000, trials=1))
+        >>> result.best.constraint, result.constants.origins["G_g"]
         ('g <= 0 in every round', 'derived')
         >>> mine = calibrate(lambda x: (float(x[0]) - 1.0, np.array([1.0, 0.0])), [0.0, 0.0],
         ...                  Ball(2.0), horizon=100, G_g=1.0, cost_gradient=lambda x: x - 3)
         >>> {offer.name: offer.standing for offer in mine.offers}["CertifiedPFS.default"]
         'proved'
-        >>> {offer.name: offer.rests_on for offer in mine.only_if}["PFS.anytime"]
+        >>> {offer.name: offer.assumes for offer in mine.only_if}["PFS.anytime"]
         ('G_f',)
     """
     checks.positive_int(probes, "probes")
     checks.above(1.0, factor=factor)
     case = _read_case(problem, start, domain, given)
-    kept: object = within
-    if kept is not None and not (isinstance(kept, Set) and kept.contains(case.start)):
+    boundary: object = within
+    if boundary is not None and not (isinstance(boundary, Set) and boundary.contains(case.start)):
         raise checks.invalid("within", f"a set that holds the start {case.start!r}", within)
     if cost_gradient is not None:
         checks.function(cost_gradient=cost_gradient)
         case = case._replace(gradients=lambda x: [cost_gradient(x)])
     rounds = case.horizon if horizon is None else horizon
     if rounds is None:
-        raise InvalidValueError("horizon must be given where there is no cost stream, got None")
+        raise InvalidValueError("horizon must be given without a cost stream, got None")
     checks.check_horizon(rounds)
 
     first = _ask(case.query, case.start)
-    known = _add_start(case, first, given)
-    errors = Errors(value=known.value_error or 0.0, slope=known.slope_error or 0.0)
-    radius = certified_radius(first, known, case.domain, errors)
-    seen = [first]
+    constants = _add_start(case, first, given)
+    errors = Errors(value=constants.value_error or 0.0, slope=constants.slope_error or 0.0)
+    radius = certified_radius(first, constants, case.domain, errors)
+    answers = [first]
     if radius > 0:
-        seen += look_around(case.query, case.start, radius, probes, seed, within)
+        answers += look_around(case.query, case.start, radius, probes, seed, within)
     elif first.value < 0:
-        known = _drop_slack(known)
-    if wrong := find_contradiction(seen, known, errors):
-        raise InvalidValueError(f"what is given is contradicted: {wrong}")
-    known = _add_estimates(known, seen, case.gradients, factor)
+        constants = _drop_slack(constants)
+    if wrong := find_contradiction(answers, constants, errors):
+        raise InvalidValueError(f"the answers contradict what is given: {wrong}")
+    constants = _add_estimates(constants, answers, case.gradients, factor)
     return Calibration(
-        constants=known,
+        constants=constants,
         horizon=rounds,
-        offers=offers_for(known, case.conditions(rounds)),
-        probes=tuple(seen),
+        offers=offers_for(constants, case.conditions(rounds)),
+        probes=tuple(answers),
         radius=radius,
-        notes=(*_notes(known, seen, radius, errors), *_shape(case, seen)),
+        notes=(*_notes(constants, answers, radius, errors), *_shape(case, answers)),
     )
 
 
-def _drop_slack(known: Constants) -> Constants:
-    """Forget a slack below the rounding of g, or below the errors of the sensors: it is none."""
-    if known.G_g is None or known.origins["G_g"] == "estimated":
-        return known
-    local = known.origins.get("sigma") == "local"
-    gone = {"sigma": None, "epsilon": None} if local else {}
-    return known.with_origin("derived", start_slack=0.0, **gone)
+def _drop_slack(constants: Constants) -> Constants:
+    """Return the constants without a slack below the rounding of g or the errors of sensors."""
+    if constants.G_g is None or constants.origins["G_g"] == "estimated":
+        return constants
+    local = constants.origins.get("sigma") == "local"
+    dropped = {"sigma": None, "epsilon": None} if local else {}
+    return constants.with_origin("derived", start_slack=0.0, **dropped)
 
 
-def calibrate_constants(known: Constants, horizon: int) -> Calibration:
+def calibrate_constants(constants: Constants, horizon: int) -> Calibration:
     """Return which guarantees the given constants allow, without a problem to query.
 
-    Nothing is known of the feasible set's geometry, so methods that project onto it are out. What
-    follows from the numbers is filled in: the start is anywhere in the ball unless ``start_reach``
-    says how far its points are, and its slack gives sigma by the local form (*).
+    The geometry of the feasible set is unknown, so methods that project onto it do not apply. The
+    start is anywhere in the ball unless ``start_reach`` bounds the distance to its points, and its
+    slack gives sigma by the local form (*).
 
     Args:
-        known: the numbers.
+        constants: the numbers.
         horizon: number of rounds.
 
     Example:
-        >>> found = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
-        >>> found.best.name, found.constants.start_reach
+        >>> result = calibrate_constants(Constants(R=1.0, G_g=2.0, start_slack=0.5), 1000)
+        >>> result.best.name, result.constants.start_reach
         ('LeaderFollower.default', 2.0)
     """
     checks.check_horizon(horizon)
-    known = known.complete(2 * known.R)
-    conditions = Conditions(horizon, Ball(known.R), None, linear=False, changing=False)
-    offers = offers_for(known, conditions)
-    return Calibration(constants=known, horizon=horizon, offers=offers)
+    constants = constants.complete(2 * constants.R)
+    conditions = Conditions(horizon, Ball(constants.R), None, linear=False, changing=False)
+    offers = offers_for(constants, conditions)
+    return Calibration(constants=constants, horizon=horizon, offers=offers)
 
 
 def _read_case(
@@ -191,21 +191,28 @@ def _read_case(
             x1 = problem.start if start is None else start
             ball = problem.domain if domain is None else domain
             problem = Problem.of(costs, g, ball, x1, infeasible_start=True)
-        whole, x1, ball, known = problem.benchmark, problem.start, problem.domain, problem.constants
+        whole, x1, ball, constants = (
+            problem.benchmark,
+            problem.start,
+            problem.domain,
+            problem.constants,
+        )
         changing, gradients = isinstance(g, ConstraintStream), _stream_gradients(costs)
-        return _Case(whole.query, x1, ball, known, whole, changing, gradients, costs.horizon)
+        return _Case(whole.query, x1, ball, constants, whole, changing, gradients, costs.horizon)
     if start is None or not isinstance(domain, Ball):
         raise InvalidValueError(
-            "start and domain must be given where there is no Problem: a strictly feasible point "
+            "start and domain must be given without a Problem: a strictly feasible point "
             f"and a Ball that holds the feasible set, got {start!r} and {domain!r}"
         )
     x1 = checks.to_vector(start, "start")
     if isinstance(problem, (Constraint, ConstraintStream)):
         whole = benchmark_of(problem)
-        known = whole.constants(domain, x1)
-        known = known.with_origin("derived", D_g=problem.value_bound(domain, x1), rows=problem.rows)
+        constants = whole.constants(domain, x1)
+        constants = constants.with_origin(
+            "derived", D_g=problem.value_bound(domain, x1), rows=problem.rows
+        )
         changing = isinstance(problem, ConstraintStream)
-        return _Case(whole.query, x1, domain, known, whole, changing)
+        return _Case(whole.query, x1, domain, constants, whole, changing)
     checks.function(problem=problem)
     return _Case(problem, x1, domain, Constants(R=float(domain.radius)))
 
@@ -218,48 +225,52 @@ def _stream_gradients(costs: CostStream) -> Callable[[Array], list[Array]]:
 
 
 def _add_start(case: _Case, first: Probe, given: dict[str, float]) -> Constants:
-    """Add the start to what is given, and what follows from it."""
-    known = case.known.with_origin("given", **given) if given else case.known
-    if known.F is not None and "G_f" in given and "F" not in given:
-        known = known.with_origin("derived", F=None)  # it followed from another G_f
+    """Add the start to the given constants, and what follows from it."""
+    constants = case.constants.with_origin("given", **given) if given else case.constants
+    if constants.F is not None and "G_f" in given and "F" not in given:
+        constants = constants.with_origin("derived", F=None)  # it followed from another G_f
     # Rounded up: it bounds a distance from above.
     reach = case.domain.reach(case.start) * (1 + 2.0**-50)
-    # The true g may be larger than what was observed by all of its error.
-    return known.complete(reach, value=first.value + (known.value_error or 0.0))
+    # The true g may exceed the reported value by all of its error.
+    return constants.complete(reach, value=first.value + (constants.value_error or 0.0))
 
 
 def _add_estimates(
-    known: Constants,
+    constants: Constants,
     probes: list[Probe],
     gradients: Callable[[Array], list[Array]] | None,
     factor: float,
 ) -> Constants:
-    """Estimate the missing constants from what was seen, labelled as estimates."""
+    """Estimate the missing constants from the answers, labelled as estimates."""
     steepest = max(probe.slope_norm for probe in probes)
-    if known.G_g is None and steepest > 0:
-        guesses = {"G_g": max(factor * steepest, known.sigma or 0.0)}
-        if known.D_g is None:
-            guesses["D_g"] = abs(probes[0].value) + guesses["G_g"] * known.reach
-        known = known.with_origin("estimated", **guesses)
-    if known.G_f is not None or gradients is None:
-        return known
-    seen = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
-    G_f = factor * max(float(np.linalg.norm(v)) for v in seen)
+    if constants.G_g is None and steepest > 0:
+        guesses = {"G_g": max(factor * steepest, constants.sigma or 0.0)}
+        if constants.D_g is None:
+            guesses["D_g"] = abs(probes[0].value) + guesses["G_g"] * constants.reach
+        constants = constants.with_origin("estimated", **guesses)
+    if constants.G_f is not None or gradients is None:
+        return constants
+    vectors = [checks.to_vector(v, "cost_gradient") for p in probes for v in gradients(p.point)]
+    G_f = factor * max(float(np.linalg.norm(v)) for v in vectors)
     if not G_f > 0:
-        return known
-    known = known.with_origin("estimated", G_f=G_f)
-    return known if known.F is not None else known.with_origin("estimated", F=2 * known.R * G_f)
+        return constants
+    constants = constants.with_origin("estimated", G_f=G_f)
+    return (
+        constants
+        if constants.F is not None
+        else constants.with_origin("estimated", F=2 * constants.R * G_f)
+    )
 
 
 def _shape(case: _Case, probes: list[Probe]) -> Iterator[str]:
-    """Name the constraint of the library that a function fits, where the probes show one.
+    """Name the constraint of the library that a function equals at the probes, if any.
 
     A quadratic has slopes that are affine in the point; the square of a norm is one.
     """
-    own = case.constraint is None or isinstance(
+    is_function = case.constraint is None or isinstance(
         case.constraint, (FunctionConstraint, JaxConstraint)
     )
-    if not own or len(probes) < len(case.start) + 3:
+    if not is_function or len(probes) < len(case.start) + 3:
         return
     points = np.array([[*probe.point, 1.0] for probe in probes])
     slopes = np.array([probe.subgradient for probe in probes])
@@ -269,9 +280,9 @@ def _shape(case: _Case, probes: list[Probe]) -> Iterator[str]:
         "QuadraticForm": (points, slopes),
         "EllipsoidNorm": (points, (values + 1.0)[:, None] * slopes),
     }
-    for name, (unknowns, wanted) in shapes.items():
-        fitted = unknowns @ np.linalg.lstsq(unknowns, wanted, rcond=None)[0]
-        if np.abs(fitted - wanted).max() <= 1e-9 * np.abs(wanted).max():
+    for name, (unknowns, target) in shapes.items():
+        fitted = unknowns @ np.linalg.lstsq(unknowns, target, rcond=None)[0]
+        if np.abs(fitted - target).max() <= 1e-9 * np.abs(target).max():
             yield (
                 f"where it was probed, g is a constraints.{name}: written as one, the library "
                 "knows its constants and its set, and several rules have less regret"
@@ -279,17 +290,19 @@ def _shape(case: _Case, probes: list[Probe]) -> Iterator[str]:
             return
 
 
-def _notes(known: Constants, probes: list[Probe], radius: float, errors: Errors) -> Iterator[str]:
+def _notes(
+    constants: Constants, probes: list[Probe], radius: float, errors: Errors
+) -> Iterator[str]:
     slack = -probes[0].value - errors.value
     if not slack > 0:
         yield (
             f"the start is not strictly feasible, g = {-slack:.3g}: no probe is safe, and no "
             "theorem that keeps g <= 0 from a start applies"
         )
-    elif known.start_slack == 0:
+    elif constants.start_slack == 0:
         yield f"the slack {slack:.3g} of the start is below the rounding of g"
     elif not radius:
-        yield "G_g is not known, so no probe is safe: give an upper bound on the subgradients"
+        yield "G_g is unknown, so no probe is safe: give an upper bound on the subgradients"
     deepest = min(probes, key=lambda probe: probe.value)
     deep = -deepest.value - errors.value
     if deep > slack > 0:
@@ -317,7 +330,7 @@ def certified_radius(start: Probe, constants: Constants, domain: Ball, errors: E
 
     It is the radius of the first certified ball, rounding margin and all, from the largest value
     that g may have at the start. 0 where the start is not strictly feasible by more than rounding
-    and errors, or G_g is not known or only an estimate.
+    and errors, or G_g is unknown or only an estimate.
     """
     G_g, highest = constants.G_g, start.value + errors.value
     if G_g is None or constants.origins["G_g"] == "estimated" or not highest < 0:
@@ -335,8 +348,8 @@ def look_around(
 ) -> list[Probe]:
     """Query opposite pairs of random points on the sphere of that radius around the start.
 
-    What is not in the set is projected onto it, which takes no point farther from the start: that
-    is in the set itself, and projections do not expand.
+    A point that is not in the set is projected onto it. That takes no point farther from the start,
+    which is in the set: projections do not expand.
     """
     ways = np.random.default_rng(seed).normal(size=((count + 1) // 2, len(start)))
     ways /= np.linalg.norm(ways, axis=1, keepdims=True)
@@ -345,7 +358,7 @@ def look_around(
 
 
 def _inside(within: Set | None, start: Array, point: Array) -> Array:
-    """Return the nearest point of a set that holds the start, rounding taken care of."""
+    """Return the nearest point of a set that holds the start, in spite of rounding."""
     if within is None or within.contains(point):
         return point
     # Half of a part in 2^40 towards the start outweighs the rounding of the projection.
@@ -356,7 +369,7 @@ def _inside(within: Set | None, start: Array, point: Array) -> Array:
 
 
 def find_contradiction(probes: Sequence[Probe], constants: Constants, errors: Errors) -> str | None:
-    """Return what the answers prove wrong about constants or constraint; None if nothing."""
+    """Return how the answers contradict constants or convexity; None if they do not."""
     G_g, slack = constants.G_g, constants.start_slack
     if slack is not None and slack > -probes[0].value + errors.value + 1e-12 * abs(slack):
         return f"g = {probes[0].value:.6g} at the start leaves no start_slack = {slack:.6g}"

@@ -1,4 +1,4 @@
-"""Constants from what was seen: bounds from a log, and what a fleet says of the next machine."""
+"""Constants from observations: bounds from a log, and from a fleet for its next machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from surefoot.core.types import Array, ArrayLike
 __all__ = ["LogBounds", "fleet_constant", "from_log"]
 
 _BLOCK = 256  # rows whose pairs with all others are compared at a time
-_ROUND = 2.0**-48  # what rounding does to a sum, as a share of its largest terms
+_ROUND = 2.0**-48  # the rounding of a sum, as a share of its largest terms
 _SCALES = 64  # pairs are sorted by distance: half of the log's extent, a quarter, ...
 
 
@@ -28,9 +28,9 @@ class LogBounds:
     **No guarantee.** A log shows slopes and curvatures that g has; a kink between its points may be
     steeper. With :math:`G_g` unknown no move can be certified: :math:`\max(g, M\|x - x_1\| -
     \alpha)` agrees with any log of one point for every M. So :meth:`inflate` labels its constants
-    as estimates, and a controller watches them: each violation raises an alarm in its own
-    round, and each alarm multiplies the estimate, so that there are at most
-    :meth:`violations_at_most` of them in all time, for exact values of a fixed convex g.
+    as estimates, and a controller watches them: each violation raises an alarm in its round, and
+    each alarm multiplies the estimate. So there are at most :meth:`violations_at_most` violations
+    in any number of rounds, for exact values of a fixed convex g.
 
     Attributes:
         rows: how many rounds the log has.
@@ -39,10 +39,10 @@ class LogBounds:
         beta: no bound on the curvature is smaller; None without slopes.
         G_c: g changes at least by so much per unit of context; None without a context.
         rounds: by constant, the rounds that prove it, counted from 1.
-        value_error: what the values may err by: as told, or more where actions that were logged
-            twice prove more.
-        slope_error: what the slopes may err by, as told.
-        noise: standard deviation of the values, by such actions; None where there are none.
+        value_error: a bound on the errors of the values: as given, or more if actions that were
+            logged twice prove more.
+        slope_error: a bound on the errors of the slopes, as given.
+        noise: standard deviation of the values, from such actions; None without any.
         start: the action with the smallest g.
         value: g there, as it was logged.
         largest: the largest g.
@@ -50,7 +50,7 @@ class LogBounds:
         still: which entries of the action, counted from 1, are the same in all rounds.
         disagreement: which near rounds differ by more than the errors, in a sentence: g depends on
             something that is not in the log. Then differences of values prove nothing, and do not
-            count. None if none do.
+            count. None without any.
         not_convex: what contradicts the convexity of g, in a sentence; None if nothing does.
     """
 
@@ -72,22 +72,22 @@ class LogBounds:
     not_convex: str | None
 
     def inflate(self, factor: float = 2.0, *, R: float, **given: float) -> Constants:
-        """Return the lower bounds times a factor as estimated constants, with what is known.
+        """Return the lower bounds times a factor as estimated constants, with the given ones.
 
         Args:
             factor: above 1; 2 to 4 is usual.
             R: radius of a ball around 0 that contains the feasible set.
-            given: constants that you know to be true.
+            given: constants that are true of your problem.
         """
-        known = Constants(R=R).with_origin("given", **given)
+        constants = Constants(R=R).with_origin("given", **given)
         guesses = {"G_g": self._first_guess(factor)}
         if self.beta is not None and self.beta > 0:
             guesses["beta"] = factor * self.beta
-        guesses = {name: v for name, v in guesses.items() if vars(known)[name] is None}
-        known = known.with_origin("estimated", **guesses)
+        guesses = {name: v for name, v in guesses.items() if vars(constants)[name] is None}
+        constants = constants.with_origin("estimated", **guesses)
         reach = R + float(np.linalg.norm(self.start))
-        error = max(self.value_error, known.value_error or 0.0)
-        return known.complete(reach, value=self.value + error)
+        error = max(self.value_error, constants.value_error or 0.0)
+        return constants.complete(reach, value=self.value + error)
 
     def violations_at_most(self, G_g: float, factor: float = 2.0) -> int:
         r"""Return how many violations inflate-and-watch can have if the true constant is this.
@@ -128,15 +128,18 @@ class LogBounds:
         unsafe = "" if self.value < 0 else ": it is not safe, as no action of the log is"
         yield f"  start        {self.start} with g = {self.value:.6g}{unsafe}"
         yield f"  largest g    {self.largest:.6g}"
-        for name, told in (("disagreement", self.disagreement), ("not convex", self.not_convex)):
-            if told is not None:
-                yield f"  {name:<12} {told}"
-        yield f"  not known    {'; '.join(self._unknown())}"
+        for name, sentence in (
+            ("disagreement", self.disagreement),
+            ("not convex", self.not_convex),
+        ):
+            if sentence is not None:
+                yield f"  {name:<12} {sentence}"
+        yield f"  unknown      {'; '.join(self._unknown())}"
 
     def _unknown(self) -> Iterator[str]:
         yield "upper bounds, as g may be steeper between the rounds"
         if "G_g" not in self.rounds:
-            yield "G_g" + ("" if self.G_c is None else ", unless G_c is told")
+            yield "G_g" + ("" if self.G_c is None else ", unless G_c is given")
         if self.beta is None:
             yield "beta, without slopes"
             yield from (f"what action {i} does, which is always the same" for i in self.still)
@@ -158,7 +161,7 @@ def from_log(
     most: int = 4_000,
     seed: int = 0,
 ) -> LogBounds:
-    r"""Return what a log says about :math:`G_g` and :math:`\beta`: lower bounds, and no more.
+    r"""Return what a log proves of :math:`G_g` and :math:`\beta`: only lower bounds.
 
     For each pair, with :math:`d = x_j - x_i`, h the distance of their contexts and errors
     :math:`\nu`, :math:`\tau`:
@@ -170,14 +173,14 @@ def from_log(
         G_c &\ge (g_i + s_i^\top d - g_j - 2\nu - \tau\|d\|)/h,
 
     the last for a g that is convex in x: what :math:`g(x_j; c_i)` is above the tangent of round i.
-    Where :math:`G_c` is not known, the first two compare rounds of the same context.
+    If :math:`G_c` is unknown, the first two compare rounds of the same context.
 
     *Disagreement.* If the steepest pair is near and three times as steep as a plane through the
     rounds around it, its difference is not one that the actions explain. With slopes it is that by
     which a value is below a tangent, if it shrinks more slowly with the distance than at a kink.
 
     Args:
-        x: the actions, one row each; or a record of a journal (``read_journal``), which has all.
+        x: the actions, one row each; or a record of a journal (``read_journal``).
         g: the constraint value of each.
         s: one subgradient of each, if they were logged.
         context: what else g depends on, one row each: a temperature, another load.
@@ -189,14 +192,14 @@ def from_log(
 
     Example:
         >>> x = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]])
-        >>> found = from_log(x, x[:, 0] ** 2 - 1.0, np.stack([2 * x[:, 0], 0 * x[:, 1]], axis=1))
-        >>> found.G_g, round(found.beta, 9), found.value
+        >>> bounds = from_log(x, x[:, 0] ** 2 - 1.0, np.stack([2 * x[:, 0], 0 * x[:, 1]], axis=1))
+        >>> bounds.G_g, round(bounds.beta, 9), bounds.value
         (1.0, 2.0, -1.0)
-        >>> found.rounds
+        >>> bounds.rounds
         {'G_g': (2,), 'beta': (1, 2)}
-        >>> found.inflate(2.0, R=1.0).origins["G_g"]
+        >>> bounds.inflate(2.0, R=1.0).origins["G_g"]
         'estimated'
-        >>> found.violations_at_most(G_g=16.0)
+        >>> bounds.violations_at_most(G_g=16.0)
         3
     """
     checks.nonnegative(value_error=value_error, slope_error=slope_error)
@@ -209,15 +212,15 @@ def from_log(
     if n > most:
         chosen = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
     few = (points[chosen], values[chosen], None if slopes is None else slopes[chosen])
-    found = Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
+    pairs = Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
     for at in range(0, len(chosen), _BLOCK):
-        found.compare(slice(at, at + _BLOCK))
-    disagreement = found.find_disagreement(chosen)
-    rise, bend = _Largest(), found.turn
+        pairs.compare(slice(at, at + _BLOCK))
+    disagreement = pairs.find_disagreement(chosen)
+    rise, bend = _Largest(), pairs.turn
     if disagreement is None:
-        rise, bend = found.rise, max(found.turn, found.bend)
-    named = {"G_g": rise, "beta": bend, "G_c": found.change}
-    rounds = {k: tuple(sorted(chosen[list(v.rows)] + 1)) for k, v in named.items() if v.rows}
+        rise, bend = pairs.rise, max(pairs.turn, pairs.bend)
+    largest = {"G_g": rise, "beta": bend, "G_c": pairs.change}
+    rounds = {k: tuple(sorted(chosen[list(v.rows)] + 1)) for k, v in largest.items() if v.rows}
     steepest = rise.value
     if slopes is not None:
         lengths = np.linalg.norm(slopes, axis=1) - slope_error
@@ -229,7 +232,7 @@ def from_log(
         pairs=len(chosen) * (len(chosen) - 1) // 2,
         G_g=steepest,
         beta=None if slopes is None else bend.value,
-        G_c=None if context is None else found.change.value,
+        G_c=None if context is None else pairs.change.value,
         rounds={name: tuple(map(int, proof)) for name, proof in rounds.items()},
         value_error=error,
         slope_error=slope_error,
@@ -240,12 +243,12 @@ def from_log(
         radius=float(np.linalg.norm(points, axis=1).max()),
         still=tuple((np.flatnonzero(np.ptp(points, axis=0) == 0) + 1).tolist()),
         disagreement=disagreement,
-        not_convex=None if disagreement is not None else found.find_concave(chosen),
+        not_convex=None if disagreement is not None else pairs.find_concave(chosen),
     )
 
 
 def _compare_repeats(x: np.ndarray, g: np.ndarray) -> tuple[float, float | None]:
-    """Return by how much values of one action differ at most, and their standard deviation."""
+    """Return the largest difference of values of one action, and their standard deviation."""
     _, which, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
     which = which.reshape(-1)
     if len(times) == len(x):
@@ -258,7 +261,7 @@ def _compare_repeats(x: np.ndarray, g: np.ndarray) -> tuple[float, float | None]
 
 
 class _Largest(NamedTuple):
-    """The largest number of all pairs, and the pair; no pair where none is above 0."""
+    """The largest number of all pairs, and the pair; no pair if none is above 0."""
 
     value: float = 0.0
     rows: tuple[int, ...] = ()
@@ -271,7 +274,7 @@ class _Largest(NamedTuple):
 
 
 class Pairs:
-    """What all pairs of rounds show."""
+    """The extremes over all pairs of rounds."""
 
     x: Array
     g: Array
@@ -314,12 +317,12 @@ class Pairs:
         """Compare a block of rows with all."""
         first, way = rows.start, self.x[None, :, :] - self.x[rows, None, :]
         far = np.linalg.norm(way, axis=2)
-        separately = np.linalg.norm(self.c[None, :, :] - self.c[rows, None, :], axis=2)
+        gap = np.linalg.norm(self.c[None, :, :] - self.c[rows, None, :], axis=2)
         up = self.g[None, :] - self.g[rows, None]
-        same, other = far == 0, separately > 0
+        same, other = far == 0, gap > 0
         reach = np.where(same, np.inf, far)  # a pair of one action has neither rise nor bend
         error = np.full_like(up, 2 * self.value_error)
-        error[other] += self.G_c * separately[other]
+        error[other] += self.G_c * gap[other]
         rise = np.where(same, 0.0, np.abs(up) - error) / reach
         self.rise = self.rise.raise_to(rise, first)
         drop = np.where(same, -up - 2 * self.value_error, -np.inf)
@@ -340,7 +343,7 @@ class Pairs:
             np.maximum.at(self.falls, scale.astype(int), fall)
             np.maximum.at(self.rates, scale.astype(int), rate)
             drop = -above - 2 * self.value_error - blur - 1e-9 * size
-        drop = np.where(other, drop, -np.inf) / np.where(other, separately, 1.0)
+        drop = np.where(other, drop, -np.inf) / np.where(other, gap, 1.0)
         self.change = self.change.raise_to(drop, first)
 
     def find_disagreement(self, chosen: np.ndarray) -> str | None:
@@ -350,38 +353,38 @@ class Pairs:
             return None
         i, j = largest.rows
         way, up, kink = self.x[j] - self.x[i], float(self.g[j] - self.g[i]), ""
-        far, here, there = float(np.linalg.norm(way)), chosen[i] + 1, chosen[j] + 1
+        far, first, second = float(np.linalg.norm(way)), chosen[i] + 1, chosen[j] + 1
         if self.s is None:
             slope = self._fit_slope(i, j)
             if slope is None or 3 * slope > largest.value:
                 return None
             most = abs(up) - 2 * self.value_error - slope * far
             kink = f" (or it has a kink there, and G_g is at least {largest.value:.3g})"
-            what = f"g differs by {abs(up):.3g} in rounds {here} and {there}"
+            what = f"g differs by {abs(up):.3g} in rounds {first} and {second}"
         else:
             near = max(int(self.rates.argmax()) - 3, 0)
             beyond = self.rates[:near].max(initial=-np.inf)
             if beyond == -np.inf or 30 * beyond > largest.value:
                 return None
             most = float(self.falls[near:].max())
-            what = f"g of round {there} is {self.s[i] @ way - up:.3g} below the tangent of {here}"
+            what = f"g of round {second} is {self.s[i] @ way - up:.3g} below the tangent of {first}"
         return (
             f"{what}, whose actions are {far:.3g} apart: it depends on something that is not in "
-            f"the log{kink}; name its column as context, or tell a value_error of "
+            f"the log{kink}; name its column as context, or give a value_error of "
             f"{self.value_error + most / 2:.3g} or more"
         )
 
     def _fit_slope(self, i: int, j: int) -> float | None:
-        """Return the slope of a plane through the rounds around two that are near; else None."""
+        """Return the slope of a plane through the rounds around two near ones; None without any."""
         far = np.linalg.norm(self.x - self.x[i], axis=1)
         others = (far > 0) & (self.x != self.x[j]).any(axis=1)
-        known = np.hstack([np.ones((len(far), 1)), self.x - self.x[i], self.c - self.c[i]])
-        distances, enough = np.unique(far[others]), 2 * known.shape[1]
+        regressors = np.hstack([np.ones((len(far), 1)), self.x - self.x[i], self.c - self.c[i]])
+        distances, enough = np.unique(far[others]), 2 * regressors.shape[1]
         radius = distances[enough - 1] if len(distances) >= enough else math.inf
         if not 5 * far[j] <= radius <= self.extent / 3:
             return None
         near = others & (far <= radius)
-        fit = np.linalg.lstsq(known[near], self.g[near], rcond=None)[0]
+        fit = np.linalg.lstsq(regressors[near], self.g[near], rcond=None)[0]
         return float(np.linalg.norm(fit[1 : 1 + self.x.shape[1]]))
 
     def find_concave(self, chosen: np.ndarray, word: str = "round") -> str | None:
@@ -426,7 +429,7 @@ def _read_record(record: object) -> tuple[list[Array], list[float], list[Array] 
     if not rounds:
         raise InvalidValueError(
             "g must be given with the actions, or a record of a journal with rounds, "
-            f"got {type(record).__name__} alone"
+            f"got only {type(record).__name__}"
         )
     slopes = [row.constraint_subgradient for row in rounds]
     return (
@@ -437,14 +440,14 @@ def _read_record(record: object) -> tuple[list[Array], list[float], list[Array] 
 
 
 def fleet_constant(constants: ArrayLike, delta: float) -> float:
-    r"""Return a constant that the next machine of a fleet does not exceed, but with probability.
+    r"""Return a constant that the next machine of a fleet exceeds at most with a probability.
 
     *Let n machines and a new one be exchangeable, as if drawn from one urn, and the constants (G_g,
-    or beta) of the n be known by now. Then that of the new one is at most the*
+    or beta) of the n be known. Then that of the new one is at most the*
     :math:`\lceil(n+1)(1-\delta)\rceil`\ *-th smallest with probability* :math:`1-\delta`\ *, and on
-    that event a certified rule with this constant is never outside: the probability of any round
-    outside, ever, is at most* :math:`\delta`. *Proof.* The rank of the new one among all n + 1 is
-    uniform, ties broken at random. ∎ A log of the new machine alone gives no such thing: its rounds
+    that event a certified rule with this constant never violates: the probability of any violation
+    is at most* :math:`\delta`. *Proof.* The rank of the new one among all n + 1 is
+    uniform, ties broken at random. ∎ A log of only the new machine gives no probability: its rounds
     are chosen, not exchangeable.
 
     Args:
@@ -453,18 +456,18 @@ def fleet_constant(constants: ArrayLike, delta: float) -> float:
 
     Example:
         >>> from surefoot import Constants
-        >>> found = fleet_constant([1.0, 1.4, 0.8, 2.1, 1.1, 0.9, 1.3, 1.6, 1.2], delta=0.1)
-        >>> print(Constants(R=1.0).with_origin("conformal", G_g=found))
+        >>> G_g = fleet_constant([1.0, 1.4, 0.8, 2.1, 1.1, 0.9, 1.3, 1.6, 1.2], delta=0.1)
+        >>> print(Constants(R=1.0).with_origin("conformal", G_g=G_g))
         R = 1 (given), G_g = 2.1 (conformal)
     """
-    known = checks.to_vector(constants, "constants")
+    values = checks.to_vector(constants, "constants")
     checks.between(0, 1, delta=delta)
-    if not (known >= 0).all():
-        raise InvalidValueError(f"constants must be at least 0, got {float(known.min()):g}")
-    rank = math.ceil((len(known) + 1) * (1 - delta))
-    if rank > len(known):
+    if not (values >= 0).all():
+        raise InvalidValueError(f"constants must be at least 0, got {float(values.min()):g}")
+    rank = math.ceil((len(values) + 1) * (1 - delta))
+    if rank > len(values):
         raise InvalidValueError(
             f"constants must be those of at least {math.ceil(1 / delta - 1)} machines for delta = "
-            f"{delta:g}, got {len(known)}"
+            f"{delta:g}, got {len(values)}"
         )
-    return float(np.sort(known)[rank - 1])
+    return float(np.sort(values)[rank - 1])

@@ -14,7 +14,7 @@ from surefoot.core.errors import InvalidValueError
 
 __all__ = ["Log", "read_log"]
 
-# What a header may call them; an action and its slope have the same end: x1 and s1 [K/kW].
+# Names in a header; an action and its slope have the same end: x1 and s1 [K/kW].
 _UNIT = r"\s*(?:[\[(](?!\d+[\])])[^\[(]*[\])])?"
 _PATTERNS = {
     what: re.compile(rf"(?:{words})\s*([\W_]*?\d*\W*?){_UNIT}", re.IGNORECASE)
@@ -34,11 +34,11 @@ class Log(NamedTuple):
     Attributes:
         x: the actions, one row each.
         g: the value of each.
-        s: the slope of each; None where there are none.
-        context: the context of each; None where there is none.
-        columns: which columns were taken, in a sentence.
-        errors: what rounding to the last digit written makes the values and the slopes err by at
-            most, as ``value_error`` and ``slope_error``; 0 of whole numbers.
+        s: the slope of each; None without slopes.
+        context: the context of each; None without one.
+        columns: the columns that were used, in a sentence.
+        errors: bounds on the errors from rounding to the last digit written, as ``value_error`` and
+            ``slope_error``; 0 for whole numbers.
     """
 
     x: np.ndarray
@@ -59,7 +59,7 @@ def read_log(
 ) -> Log:
     """Read a log from a CSV file, for ``from_log(log.x, log.g, log.s, **log.errors)``.
 
-    Columns that are not named are found by the header: ``x1``, ``x_2``, ``action``, ``u[0]`` are
+    The header names the columns that are not given: ``x1``, ``x_2``, ``action``, ``u[0]`` are
     actions, ``g`` or ``constraint_value`` the value, ``s1`` or ``slope_1`` slopes, ``c`` or
     ``context_1`` contexts, each perhaps with a unit, ``g [K]``. Other columns are not used. Commas,
     semicolons or tabs may divide them; with semicolons a number may have a decimal comma.
@@ -72,37 +72,37 @@ def read_log(
         context: columns of what else g depends on.
     """
     head, *rows = _read_cells(Path(path))
-    named = {"actions": actions, "g": [] if g is None else [g], "slopes": slopes}
-    used = _choose_columns(path, head, named | {"context": context})
+    choices = {"actions": actions, "g": [] if g is None else [g], "slopes": slopes}
+    used = _choose_columns(path, head, choices | {"context": context})
     columns = dict(zip(head, zip(*rows, strict=True), strict=True))
-    found = {
+    arrays = {
         what: np.column_stack([_read_numbers(path, name, columns[name]) for name in names])
         for what, names in used.items()
         if names
     }
     rest = [name for name in head if not any(name in names for names in used.values())]
-    said = [f"{what} {', '.join(names) or 'none'}" for what, names in used.items()]
-    said += [f"not used {', '.join(rest)}"] if rest else []
-    s, contexts = found.get("slopes"), found.get("context")
+    words = [f"{what} {', '.join(names) or 'none'}" for what, names in used.items()]
+    words += [f"not used {', '.join(rest)}"] if rest else []
+    s, contexts = arrays.get("slopes"), arrays.get("context")
     halves = [_find_rounding(columns[name]) for name in (*used["g"], *used["slopes"])]
     errors = {"value_error": halves[0], "slope_error": math.hypot(*halves[1:])}
-    return Log(found["actions"], found["g"][:, 0], s, contexts, "; ".join(said), errors)
+    return Log(arrays["actions"], arrays["g"][:, 0], s, contexts, "; ".join(words), errors)
 
 
 def _choose_columns(
-    path: str | Path, head: list[str], named: dict[str, Sequence[str]]
+    path: str | Path, head: list[str], choices: dict[str, Sequence[str]]
 ) -> dict[str, list[str]]:
-    """Return the columns of actions, g, slopes and context: those named, else by the header."""
-    used, has = {what: list(names) for what, names in named.items()}, ", ".join(head)
-    taken = [name for names in used.values() for name in names]
-    if strangers := [name for name in taken if name not in head]:
+    """Return the columns of actions, g, slopes and context: those given, else by the header."""
+    used, has = {what: list(names) for what, names in choices.items()}, ", ".join(head)
+    chosen = [name for names in used.values() for name in names]
+    if strangers := [name for name in chosen if name not in head]:
         raise InvalidValueError(f"'{path}' has no column {strangers[0]!r}: it has {has}")
-    if twice := [name for name in taken if taken.count(name) > 1]:
+    if twice := [name for name in chosen if chosen.count(name) > 1]:
         raise InvalidValueError(f"'{path}': a column must be named once, got {twice[0]!r} twice")
     for what, pattern in _PATTERNS.items():
-        free = [name for name in head if name not in taken and pattern.fullmatch(name)]
+        free = [name for name in head if name not in chosen and pattern.fullmatch(name)]
         used[what] = used[what] or free
-    if used["slopes"] and not named["slopes"]:
+    if used["slopes"] and not choices["slopes"]:
         used["slopes"] = _sort_slopes(used["actions"], used["slopes"])
     _check_columns(path, used, has)
     return used
@@ -144,11 +144,11 @@ def _read_cells(path: Path) -> list[list[str]]:
         raise InvalidValueError(f"'{path}', line {reader.line_num}: {error}") from None
     for t, row in enumerate(cells, 1):
         if len(row) != len(cells[0]):
-            wanted = f"{len(cells[0])} columns, got {len(row)}"
-            raise InvalidValueError(f"'{path}', line {t}: it must have {wanted}")
+            counts = f"{len(cells[0])} columns, got {len(row)}"
+            raise InvalidValueError(f"'{path}', line {t}: it must have {counts}")
     if len(cells) < 3:
-        found = f"{len(cells)} lines"
-        raise InvalidValueError(f"'{path}' must have a header and at least 2 rounds, got {found}")
+        size = f"{len(cells)} lines"
+        raise InvalidValueError(f"'{path}' must have a header and at least 2 rounds, got {size}")
     names = [name for name in cells[0] if name and math.isnan(_to_float(name))]
     if len(set(names)) < len(cells[0]):
         raise InvalidValueError(f"'{path}', line 1: it must name each column, got {lines[0]!r}")
@@ -156,7 +156,7 @@ def _read_cells(path: Path) -> list[list[str]]:
 
 
 def _to_float(cell: str) -> float:
-    """Return a cell as a number; NaN where it is none."""
+    """Return a cell as a number; NaN if it is not one."""
     try:
         return float(cell)
     except ValueError:
@@ -164,10 +164,10 @@ def _to_float(cell: str) -> float:
 
 
 def _find_rounding(cells: Sequence[str]) -> float:
-    """Return half a unit of the last digit of numbers; 0 of whole ones, and of 16 digits or more.
+    """Return half a unit of the last digit of numbers; 0 for whole ones, and for 16 digits or more.
 
-    The larger half of them counts: zeros at an end may have been left out, and where all have as
-    many digits, small ones have more behind the point.
+    Only the larger half of them counts: zeros at an end may have been left out, and with equally
+    many digits small numbers have more after the point.
     """
     numbers = sorted(map(Decimal, set(cells)), key=abs)
     parts = [number.as_tuple() for number in numbers[(len(numbers) - 1) // 2 :]]
@@ -177,7 +177,7 @@ def _find_rounding(cells: Sequence[str]) -> float:
 
 
 def _read_numbers(path: str | Path, name: str, cells: Sequence[str]) -> np.ndarray:
-    """Return a column as numbers; refuse anything else with its line."""
+    """Return a column as numbers; reject anything else with its line."""
     numbers = np.array([_to_float(cell) for cell in cells])
     if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
         raise InvalidValueError(

@@ -18,23 +18,23 @@ from surefoot.sets import Ball
 __all__ = ["Calibration", "Offer", "Probe", "Standing"]
 
 Standing: TypeAlias = Literal["proved", "estimated", "none"]
-"""The guarantee holds as the constants do; only if the estimates among them do; not to be had."""
+"""The guarantee is proved; it holds only if the estimates do; it does not apply."""
 
 
 class Offer(NamedTuple):
-    """What one algorithm promises by one theorem before the run, or why it cannot.
+    """What one algorithm promises by one theorem before the run, or why that does not apply.
 
     Attributes:
         name: class and constructor.
-        standing: whether it is proved, rests on estimates, or cannot be had.
-        tuned: the algorithm and its guarantee; None where it cannot be had.
-        kind: what is promised of the constraint; "none" where it cannot be had.
+        standing: whether it is proved, assumes estimates, or does not apply.
+        tuned: the algorithm and its guarantee; None if it does not apply.
+        kind: what is promised of the constraint; "none" if it does not apply.
         constraint: the same with its number for this horizon.
-        regret: the bound for this horizon; inf where none is promised.
-        regret_if: the bound if the estimates hold, where those would give a smaller one.
-        rests_on: the estimates that it stands or falls with.
-        missing: why it cannot be had.
-        worth: says so where the bound is one that every rule has; empty else.
+        regret: the bound for this horizon; inf if none is promised.
+        regret_if: the bound if the estimates hold, if that is smaller.
+        assumes: the estimates that must hold.
+        missing: why it does not apply.
+        worth: words for a bound that every rule keeps; else empty.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Offer(NamedTuple):
     constraint: str = ""
     regret: float = math.inf
     regret_if: float = math.inf
-    rests_on: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
     missing: str = ""
     worth: str = ""
 
@@ -60,9 +60,9 @@ class Conditions(NamedTuple):
     Attributes:
         horizon: number of rounds.
         domain: the ball around the feasible set.
-        feasible: the feasible set, where it knows its own geometry.
+        feasible: the feasible set, if its geometry is known.
         linear: whether every constraint is known to be linear.
-        changing: whether the constraint is another one in each round.
+        changing: whether the constraint changes from round to round.
     """
 
     horizon: int
@@ -81,24 +81,30 @@ def offers_for(constants: Constants, conditions: Conditions) -> tuple[Offer, ...
     )
 
 
-def _attempt(kind: type, tuning: str, conditions: Conditions, known: Constants) -> Entry:
-    """Return what a theorem says for some constants."""
-    entry = try_tuning(kind, tuning, known, *conditions[:3])
-    why_not = None if entry.tuned is None else _refuse(entry.tuned, conditions, known)
+def _attempt(kind: type, tuning: str, conditions: Conditions, constants: Constants) -> Entry:
+    """Return the entry of a theorem for some constants."""
+    entry = try_tuning(kind, tuning, constants, *conditions[:3])
+    why_not = None if entry.tuned is None else _explain_mismatch(entry.tuned, conditions, constants)
     return entry if why_not is None else entry._replace(tuned=None, note=why_not)
 
 
-def _refuse(tuned: Tuned[Any], conditions: Conditions, known: Constants) -> str | None:
-    """Return why a theorem is not for such a problem; None if it is."""
+def _explain_mismatch(
+    tuned: Tuned[Any], conditions: Conditions, constants: Constants
+) -> str | None:
+    """Return why a theorem does not apply to a problem; None if it does."""
     guarantee = tuned.guarantee
     if conditions.changing and not guarantee.changing:
         return f"{guarantee.name} is for a constraint that does not change"
     if guarantee.constraint_form == "linear" and not conditions.linear:
         return f"{guarantee.name} needs linear constraints, which these are not known to be"
     allowed = tuned.algorithm.errors
-    errors = {"slope": known.slope_error, "value": known.value_error, "drift": known.drift}
+    errors = {
+        "slope": constants.slope_error,
+        "value": constants.value_error,
+        "drift": constants.drift,
+    }
     if not needs_of(tuned.algorithm).constraint_subgradients:
-        del errors["slope"]  # it sees none
+        del errors["slope"]  # it receives none
     for name, error in errors.items():
         if error and (allowed is None or not vars(allowed)[name]):
             full = name if name == "drift" else f"{name}_error"
@@ -107,36 +113,36 @@ def _refuse(tuned: Tuned[Any], conditions: Conditions, known: Constants) -> str 
 
 
 def _make_offer(attempt: Callable[[Constants], Entry], constants: Constants, horizon: int) -> Offer:
-    """Try the proved constants first; if they do not suffice, the estimates, labelled so."""
+    """Try the proved constants first; if they do not suffice, the estimates."""
     guesses = estimates_in(constants)
-    hoped = attempt(constants)
-    sure = attempt(_without(constants, *guesses)) if guesses else hoped
-    tuned = sure.tuned or hoped.tuned
+    with_estimates = attempt(constants)
+    without_estimates = attempt(_without(constants, *guesses)) if guesses else with_estimates
+    tuned = without_estimates.tuned or with_estimates.tuned
     if tuned is None:
-        return Offer(hoped.name, "none", missing=hoped.note)
+        return Offer(with_estimates.name, "none", missing=with_estimates.note)
     offer = Offer(
-        hoped.name,
-        "estimated" if sure.tuned is None else "proved",
+        with_estimates.name,
+        "estimated" if without_estimates.tuned is None else "proved",
         tuned,
         tuned.guarantee.kind,
         _promise(tuned.guarantee, horizon),
-        _rank(sure, horizon)[1],
+        _rank(without_estimates, horizon)[1],
         worth=tuned.guarantee.describe_worth(horizon),
     )
-    best = _rank(hoped, horizon)
-    if best >= _rank(sure, horizon):
+    best = _rank(with_estimates, horizon)
+    if best >= _rank(without_estimates, horizon):
         return offer
-    # An estimate counts without which the theorem does not apply; else, with a larger bound.
-    part = int(sure.tuned is not None)
+    # An estimate counts if, without it, the theorem does not apply or has a larger bound.
+    part = int(without_estimates.tuned is not None)
     ranks = {n: _rank(attempt(_without(constants, n)), horizon) for n in guesses}
     counts = [n for n, rank in ranks.items() if rank[part] > best[part]]
-    return offer._replace(regret_if=best[1], rests_on=tuple(counts) or guesses)
+    return offer._replace(regret_if=best[1], assumes=tuple(counts) or guesses)
 
 
 def _without(constants: Constants, *names: str) -> Constants:
     """Return the constants without some of them; sigma and its level are dropped together."""
-    gone = set(names) | ({"sigma", "epsilon"} if {"sigma", "epsilon"} & set(names) else set())
-    return constants.with_origin("given", **dict.fromkeys(gone)) if gone else constants
+    dropped = set(names) | ({"sigma", "epsilon"} if {"sigma", "epsilon"} & set(names) else set())
+    return constants.with_origin("given", **dict.fromkeys(dropped)) if dropped else constants
 
 
 def _rank(entry: Entry, horizon: int) -> tuple[bool, float]:
@@ -170,10 +176,10 @@ def _promise(guarantee: Guarantee, horizon: int) -> str:
 
 
 class Probe(NamedTuple):
-    """What the constraint answered at a point.
+    """The answer of the constraint at a point.
 
     Attributes:
-        point: where it was asked.
+        point: where it was queried.
         value: g there.
         subgradient: one subgradient there.
     """
@@ -195,12 +201,12 @@ class Calibration:
     Print it for a table.
 
     Attributes:
-        constants: all that is known; an origin of "estimated" proves nothing.
+        constants: all of them; an origin of "estimated" proves nothing.
         horizon: number of rounds.
         offers: one for each algorithm and theorem.
-        probes: what the constraint said, the start first.
-        radius: how far from the start it was asked: every point within is certainly feasible.
-        notes: what else is worth knowing.
+        probes: the answers of the constraint, the start first.
+        radius: of the ball around the start in which it was queried, which is certainly feasible.
+        notes: further remarks.
     """
 
     constants: Constants
@@ -214,15 +220,15 @@ class Calibration:
     def proved(self) -> tuple[Offer, ...]:
         """The guarantees that apply, best first.
 
-        Those of every round come first, and among them the rules that are certified by what was
-        observed: with a bound on the curvature, then with G_g alone. They have the least regret
+        Those of every round come first, and among them the rules that observations certify: with
+        a smoothness constant, then with only G_g. They have the least regret
         of the rules that need no more than the feedback of a round; then by the regret bound.
         """
         return _sort(o for o in self.offers if o.standing == "proved")
 
     @property
     def only_if(self) -> tuple[Offer, ...]:
-        """The guarantees that rest on an estimate."""
+        """The guarantees that assume an estimate."""
         return _sort(o for o in self.offers if o.standing == "estimated")
 
     @property
@@ -248,16 +254,16 @@ class Calibration:
         )
 
     def _repr_html_(self) -> str:
-        facts = {"asked": self._say_where()} | {
+        facts = {"probes": self._describe_probes()} | {
             f"note {i + 1}": n for i, n in enumerate(self.notes)
         }
         tables = [table._replace(head=(title, *table.head[1:])) for title, table in self._tables()]
         constants = constants_table(self.constants)
         return facts_html(f"Calibration for T = {self.horizon}", facts, constants, *tables)
 
-    def _say_where(self) -> str:
+    def _describe_probes(self) -> str:
         if not self.probes:
-            return "from the constants alone: g was not queried"
+            return "from the constants only: g was not queried"
         points = f"{len(self.probes)} point{'s' if len(self.probes) > 1 else ''}"
         where = f" within {self.radius:.3g} of the start, all feasible" if self.radius else ""
         return f"g queried at {points}{where}"
@@ -270,17 +276,17 @@ class Calibration:
         if self.only_if:
             guesses = ", ".join(estimates_in(self.constants))
             rows = [
-                (o.name, o.constraint, f"{o.regret_if:.4g}", ", ".join(o.rests_on))
+                (o.name, o.constraint, f"{o.regret_if:.4g}", ", ".join(o.assumes))
                 for o in self.only_if
             ]
             title = f"only if the estimates hold ({guesses}): no guarantee"
-            yield title, Table((*head, "rests on"), rows)
+            yield title, Table((*head, "assumes"), rows)
         if self.missing:
             missing = [(o.name, o.missing) for o in self.missing]
             yield "guarantees that do not apply", Table(("tuned by", "because"), missing)
 
     def _lines(self) -> Iterator[str]:
-        yield f"for T = {self.horizon}; {self._say_where()}"
+        yield f"for T = {self.horizon}; {self._describe_probes()}"
         yield from (*self.notes, "")
         yield from _indent(constants_table(self.constants)._replace(right=()))
         for title, table in self._tables():
@@ -288,7 +294,7 @@ class Calibration:
             yield from _indent(table) if table.rows else ()
 
 
-# What to begin with: measured, they lead by far; their bounds, which hold for any costs, do not.
+# The rules to begin with: in measurements they lead by far; their bounds for any costs do not.
 _FIRST = ("CertifiedDualAveraging.default", "CertifiedOGD.default", "LeaderFollower.default")
 
 
@@ -305,9 +311,9 @@ def _state_regret(offer: Offer) -> str:
     if offer.regret < math.inf:
         return f"{offer.regret:.4g}" + (f", {offer.worth}" if offer.worth else "")
     if offer.regret_if < math.inf:
-        return f"no number; {offer.regret_if:.4g} if {', '.join(offer.rests_on)} holds"
-    known = offer.tuned is not None and offer.tuned.guarantee.constants.G_f is not None
-    return "no number in advance" if known else "no number without G_f"
+        return f"no number; {offer.regret_if:.4g} if {', '.join(offer.assumes)} holds"
+    has_G_f = offer.tuned is not None and offer.tuned.guarantee.constants.G_f is not None
+    return "no number in advance" if has_G_f else "no number without G_f"
 
 
 def _indent(table: Table) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Slopes that nobody measures: from differences of values, and through a sensitivity matrix."""
+"""Slopes that are not measured: from differences of values, or by a sensitivity matrix."""
 
 import math
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def finite_differences(
     within: Set | None = None,
     G_g: float | None = None,
 ) -> Slope:
-    r"""Return a slope of a convex g at x from values alone, and a bound on its error.
+    r"""Return a slope of a convex g at x from values only, and a bound on its error.
 
     With a bound :math:`\beta` on the curvature one value per entry is enough: by convexity and
     curvature :math:`0 \le g(x + he_i) - g(x) - hs_i \le \beta h^2/2`, so
@@ -45,7 +45,7 @@ def finite_differences(
     .. math:: s_i = \frac{g(x + he_i) - g(x)}{h} - \frac{\beta h}{4} \pm
               \left(\frac{\beta h}{4} + \frac{2\nu}{h}\right).
 
-    Without one, both sides are asked: every subgradient is between the backward and the forward
+    Without one, both sides are queried: every subgradient is between the backward and the forward
     difference. In each case rounding of the values is added.
 
     Args:
@@ -54,11 +54,11 @@ def finite_differences(
         step: h; with beta and an error it is the best one, :math:`\sqrt{8\nu/\beta}`, unless given.
         value_error: :math:`\nu`, a bound on the errors of the values.
         beta: a bound on the curvature of g.
-        within: a set that no probe may leave; a step that would is taken the other way.
-        G_g: if given, no probe is made where g might be positive: that is checked first.
+        within: a set that no probe may leave; such a step is taken the other way.
+        G_g: if given, no probe is made where g might be positive.
 
     Raises:
-        InvalidValueError: if a probe would leave the set, or could be outside by G_g.
+        InvalidValueError: if a probe would leave the set, or could violate by G_g.
 
     Example:
         >>> slope, error = finite_differences(lambda x: float(x @ x) - 1.0, [0.25, 0.5], 0.125,
@@ -72,32 +72,31 @@ def finite_differences(
     if step is None:
         if not (beta and value_error):
             raise InvalidValueError(
-                "step must be given where beta or value_error is not: the best one follows from "
-                "both"
+                "step must be given without beta and value_error: the best one follows from both"
             )
         step = math.sqrt(8 * value_error / beta)
     checks.positive(step=step)
-    here = _value(g, point)
+    value = _value(g, point)
     if G_g is not None:
         checks.positive(G_g=G_g)
-        room = -(here + value_error) / G_g
+        room = -(value + value_error) / G_g
         if step > room:
             raise InvalidValueError(
                 f"step must be at most {room:.3g}, the slack at x over G_g = {G_g:g}, got "
-                f"{step:g}: a probe could be outside"
+                f"{step:g}: a probe could violate"
             )
     d = len(point)
     slope, half = np.zeros(d), np.zeros(d)
     for i in range(d):
         sides = _sides(point, i, step, within, both=beta is None)
-        found = [(t, (_value(g, y) - here) / t) for t, y in sides]
-        size = abs(here) + max(abs(t * v) for t, v in found)
-        noise = (2 * value_error + 4 * UNIT * size) / min(abs(t) for t, _ in found)
+        differences = [(t, (_value(g, y) - value) / t) for t, y in sides]
+        size = abs(value) + max(abs(t * v) for t, v in differences)
+        noise = (2 * value_error + 4 * UNIT * size) / min(abs(t) for t, _ in differences)
         if beta is None:
-            (_, ahead), (_, behind) = found
+            (_, ahead), (_, behind) = differences
             slope[i], half[i] = 0.5 * (ahead + behind), abs(ahead - behind) / 2 + noise
         else:
-            ((t, rise),) = found
+            ((t, rise),) = differences
             slope[i], half[i] = rise - beta * t / 4, beta * abs(t) / 4 + noise
     return Slope(slope, math.nextafter(float(np.linalg.norm(half)) * (1 + d * UNIT), math.inf))
 
@@ -105,8 +104,8 @@ def finite_differences(
 def _sides(
     point: np.ndarray, i: int, h: float, within: Set | None, *, both: bool
 ) -> list[tuple[float, np.ndarray]]:
-    """Return the steps and points to ask at for one entry: one, or one on each side."""
-    found = []
+    """Return the steps and points to query for one entry: one, or one on each side."""
+    probes = []
     for sign in (1.0, -1.0):
         y = point.copy()
         y[i] += sign * h
@@ -114,12 +113,12 @@ def _sides(
         if t == 0:
             raise InvalidValueError(f"step must be above the rounding of x, got {h:g}")
         if within is None or within.contains(y):
-            found.append((t, y))
+            probes.append((t, y))
             if not both:
                 break
-    if len(found) < 1 + both:
+    if len(probes) < 1 + both:
         raise InvalidValueError(f"step must keep the probes of entry {i} in {within!r}, got {h:g}")
-    return found
+    return probes
 
 
 def _value(g: Callable[[Array], float], point: np.ndarray) -> float:

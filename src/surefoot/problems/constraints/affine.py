@@ -40,7 +40,7 @@ class LinearRows(Constraint):
         return value, take_rows(convert_like(self.A, x), index)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
-        """Return every row's value, and all rows; sparse ones stay so for one action.
+        """Return every row's value, and all rows; sparse rows stay sparse for one action.
 
         Example:
             >>> g = Affine([[1.0, 0.0], [0.0, 2.0]], [1.0, 1.0])
@@ -85,7 +85,7 @@ class LinearRows(Constraint):
     def evaluation_error(self, domain: Ball) -> float:
         r"""Return the largest error of a row that can be the largest on the domain.
 
-        One that stays below another all over the domain, by more than both round, is never
+        A row that stays below another on the whole domain, by more than both round, is never
         returned, so a far limit beside near ones costs no digits. A row errs by at most
         :math:`\gamma_{d+2}(\|a_i\|M + |b_i|)` with M the largest norm on the domain: of
         :math:`a_i^\top x` by :math:`\gamma_d|a_i|^\top|x|`, of the difference with :math:`b_i`
@@ -112,8 +112,8 @@ class Affine(Rows, LinearRows, kw_only=False):
 
     Value and subgradient come from the same row; of rows that tie, the first counts.
 
-    With a sparse A a query costs what grows with its entries that are not 0 and with d, not with
-    m d; actions are then NumPy's, and sigma is the local one.
+    With a sparse A the cost of a query grows with the number of its nonzero entries and with d, not
+    with m d; actions are then NumPy's, and sigma is the local one.
 
     Args:
         A: rows :math:`a_i`, ``(m, d)``, none of them zero; NumPy, lists or SciPy sparse.
@@ -131,7 +131,7 @@ class Affine(Rows, LinearRows, kw_only=False):
         (0.5, array([0., 0., 2.]))
     """
 
-    if TYPE_CHECKING:  # what a caller may give, beside what is kept
+    if TYPE_CHECKING:  # what a caller may give, beside what is stored
 
         def __init__(self, A: ArrayLike, b: ArrayLike) -> None: ...
 
@@ -219,18 +219,18 @@ class Affine(Rows, LinearRows, kw_only=False):
         cosine of :math:`\delta` lose :math:`2|\lambda_i v_i||\lambda_j v_j|\delta` per pair,
         together at most a share of :math:`m\delta`, which is taken off.
         """
-        found = None if is_sparse(self.A) else _orthogonal_classes(self.A)
-        if found is None:
+        grouping = None if is_sparse(self.A) else _orthogonal_classes(self.A)
+        if grouping is None:
             return None
-        classes, cosine = found
+        classes, cosine = grouping
         norms = row_norms(self.A)
         shortest = np.array([norms[members].min() for members in classes])
         depth = min(_depth(self.A[c], self.b[c]) for c in classes)
         if not depth > 0:
             return None
         # Rounded down: a lower bound must survive the rounding of computed norms.
-        lost = len(classes) * cosine + 2.0**-50
-        sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - lost)
+        loss = len(classes) * cosine + 2.0**-50
+        sigma = float(1 / np.sqrt((shortest**-2.0).sum())) * (1 - loss)
         return sigma, level_below(depth, epsilon)
 
 
@@ -240,7 +240,7 @@ class SimplexRows(LinearRows, Declared, kw_only=False):
 
     The total is met up to the rounding of a sum, as :class:`surefoot.sets.Simplex` has it, so that
     its points are feasible as computed. Shares may add up to less; methods that work on the simplex
-    itself, such as entropic ones, always spend all.
+    itself, such as entropic ones, always spend the whole total.
 
     Args:
         dimension: d, the number of shares.
@@ -279,9 +279,9 @@ def _orthogonal_classes(A: Array) -> tuple[list[list[int]], float] | None:
     """Return the indices of parallel rows per class, and the largest cosine between two classes.
 
     None if two classes are not orthogonal. Parallel and orthogonal up to 1e-12, the rounding of a
-    rotation. Parallel is judged by the part across, not by the cosine, which is 1 - 1e-12 at an
-    angle of 1e-6 already: faces that lean by as much meet at a million times their distance, and
-    their hull nearly holds 0.
+    rotation. The part across decides what is parallel, not the cosine, which is 1 - 1e-12 at an
+    angle of 1e-6 already: faces at this angle meet at a million times their distance, and their
+    hull nearly holds 0.
     """
     unit = A / np.linalg.norm(A, axis=1, keepdims=True)
     classes: list[list[int]] = []
@@ -290,13 +290,13 @@ def _orthogonal_classes(A: Array) -> tuple[list[list[int]], float] | None:
         heads = unit[[members[0] for members in classes]].reshape(-1, len(a))
         cosines = heads @ a
         across = np.linalg.norm(a - cosines[:, None] * heads, axis=1)
-        own = int(across.argmin()) if len(classes) and across.min() <= 1e-12 else len(classes)
-        others = abs(np.delete(cosines, slice(own, own + 1)))
+        place = int(across.argmin()) if len(classes) and across.min() <= 1e-12 else len(classes)
+        others = abs(np.delete(cosines, slice(place, place + 1)))
         largest = max(largest, others.max(initial=0.0))
         if largest > 1e-12:
             return None
-        classes += [[]] * (own == len(classes))
-        classes[own] = [*classes[own], i]
+        classes += [[]] * (place == len(classes))
+        classes[place] = [*classes[place], i]
     return classes, float(largest)
 
 

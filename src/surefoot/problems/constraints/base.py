@@ -20,10 +20,10 @@ __all__ = ["Constraint", "level_below"]
 class Constraint(ABC):
     r"""A convex constraint :math:`g(x) \le 0`.
 
-    A new one implements :meth:`query`, and as much of the rest as it knows about itself:
+    A new one implements :meth:`query`, and what its structure gives of the rest:
     :meth:`subgradient_bound`, :meth:`exact_sigma`, :attr:`region`, :attr:`interior`,
-    :meth:`evaluation_error`, :meth:`curvature`; a field or property ``dimension`` where it knows
-    the length of an action. One that is the largest of several keeps them apart in
+    :meth:`evaluation_error`, :meth:`curvature`; a field or property ``dimension`` if the length
+    of an action is fixed. The largest of several constraints returns each separately in
     :meth:`query_all` and :meth:`row_curvatures`.
     """
 
@@ -51,9 +51,9 @@ class Constraint(ABC):
         return None
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        """Return (sigma, epsilon) of Assumption 4, epsilon as requested or the constraint's own.
+        """Return (sigma, epsilon) of Assumption 4, epsilon as requested or by default.
 
-        None where the structure does not give it.
+        None if the structure does not give it.
         """
         return None
 
@@ -83,7 +83,7 @@ class Constraint(ABC):
         r"""Return the largest absolute value of any row on the domain; None if unknown.
 
         From any point, :math:`\max_i |g_i| + G_g D` with D its largest distance to the domain,
-        unless the structure says better.
+        unless the structure gives a better bound.
         """
         G_g = self.subgradient_bound(domain)
         if G_g is None:
@@ -91,7 +91,7 @@ class Constraint(ABC):
         return float(np.abs(self.query_all(point)[0]).max()) + G_g * domain.reach(point)
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        r"""Bound the rounding of g on the domain; None where it is not known.
+        r"""Bound the rounding of g on the domain; None if it is unknown.
 
         Returns:
             A number e such that, for all x and y of the domain and the :math:`\hat g, \hat s`
@@ -102,18 +102,18 @@ class Constraint(ABC):
         return None
 
     def curvature(self, domain: Ball | None = None) -> float | None:
-        r"""Bound the curvature of g on the domain, or everywhere; None where it is not known.
+        r"""Bound the curvature of g on the domain, or everywhere; None if it is unknown.
 
         Returns:
             A number :math:`\beta \ge 0` with
             :math:`g(y) \le g(x) + s^\top(y - x) + \frac\beta2\|y - x\|^2` for all x and y of
-            the domain and the subgradient s at x. None where g has a kink there: the maximum of
-            several smooth functions has no curvature, its rows have (:meth:`row_curvatures`).
+            the domain and the subgradient s at x. None if g has a kink there: the maximum of
+            several smooth functions has no such bound, its rows have (:meth:`row_curvatures`).
         """
         return None
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Bound the curvature of each row of :meth:`query_all`, ``(m,)``; inf if not known."""
+        """Bound the curvature of each row of :meth:`query_all`, ``(m,)``; inf if unknown."""
         beta = self.curvature(domain) if self.rows == 1 else None
         return np.full(self.rows, math.inf if beta is None else beta, dtype=np.float64)
 
@@ -121,46 +121,46 @@ class Constraint(ABC):
     def constants(
         self, domain: Ball, start: Array | None = None, epsilon: float | None = None
     ) -> Constants:
-        r"""Return what the constraint knows about R, G_g, sigma, epsilon and the start's slack.
+        r"""Return R, G_g, sigma, epsilon and the slack of the start, as far as g gives them.
 
-        sigma comes from the structure of g where that gives it exactly, else from the start by
+        sigma comes from the structure of g if that gives it exactly, else from the start by
         the local form (*) at :math:`\epsilon = \alpha/2`: half of the slack for the level, half
         for the slope (see ``Constants.local_sigma``).
 
         Args:
             domain: a ball that contains the feasible set.
             start: the first action, if it is to be strictly feasible.
-            epsilon: the level of Assumption 4, where another than the default is wanted.
+            epsilon: the level of Assumption 4, if not the default.
         """
-        known = Constants(R=float(domain.radius))
-        known = known.with_origin("derived", G_g=self.subgradient_bound(domain))
+        constants = Constants(R=float(domain.radius))
+        constants = constants.with_origin("derived", G_g=self.subgradient_bound(domain))
         if start is not None:
             x1 = checks.to_vector(start, "start", length=dimension_of(self))
             slack = -float(self.value(x1))
             # The reach is rounded up: it bounds a distance from above.
             reach = domain.reach(x1) * (1 + 2.0**-50)
-            known = known.with_origin("derived", start_slack=slack, start_reach=reach)
+            constants = constants.with_origin("derived", start_slack=slack, start_reach=reach)
         exact = self.exact_sigma(epsilon)
         if exact is not None:
-            return known.with_origin("derived", sigma=exact[0], epsilon=exact[1])
-        if known.start_slack is not None and known.start_slack > 0:
-            level = level_below(known.start_slack, epsilon, "slack of the start")
-            sigma = known.local_sigma(level)
-            return known.with_origin("local", sigma=sigma, epsilon=level)
+            return constants.with_origin("derived", sigma=exact[0], epsilon=exact[1])
+        if constants.start_slack is not None and constants.start_slack > 0:
+            level = level_below(constants.start_slack, epsilon, "slack of the start")
+            sigma = constants.local_sigma(level)
+            return constants.with_origin("local", sigma=sigma, epsilon=level)
         if epsilon is not None:
             raise InvalidValueError(
                 "epsilon must come with a strictly feasible start where the structure of g gives "
-                f"no sigma, got epsilon = {epsilon!r} with start_slack = {known.start_slack!r}"
+                f"no sigma, got epsilon = {epsilon!r} with start_slack = {constants.start_slack!r}"
             )
-        return known
+        return constants
 
 
 def gamma(operations: float) -> float:
     r"""Return :math:`\gamma_k = ku/(1 - ku)`, u = 2^-53: k roundings in a row, as a share.
 
     An inner product of k terms, in any order, errs by at most :math:`\gamma_k` of the sum of the
-    terms' sizes. Underflow adds 2^-1074 for each term, which is nothing beside any of the scales
-    that constructors accept.
+    terms' sizes. Underflow adds 2^-1074 for each term, which is negligible for all scales that
+    constructors accept.
     """
     return operations * 2.0**-53 / (1 - operations * 2.0**-53)
 
@@ -199,5 +199,5 @@ def some_entry(**arrays: Array) -> None:
 
 
 def point(x: Array, dimension: int | None) -> Array:
-    """Return an action as float64; refuse one of another length, which might broadcast."""
+    """Return an action as float64; reject one of another length, which might broadcast."""
     return check_length(x, dimension, "x")

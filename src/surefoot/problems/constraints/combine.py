@@ -1,4 +1,4 @@
-"""Constraints made of others: the largest of several, one shifted, one asked where played."""
+"""Constraints made of others: the largest of several, one shifted, one queried where played."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,15 +36,15 @@ class Combined(Constraint):
 
     @property
     def dimension(self) -> int | None:
-        """The length of an action, if a part knows it."""
+        """The length of an action, if a part fixes it."""
         return next((d for part in self.parts if (d := dimension_of(part)) is not None), None)
 
     @property
     def interior(self) -> Array | None:
         """The strictly feasible point of a part with the most overall slack, if there is one."""
         points = [p for part in self.parts if (p := part.interior) is not None]
-        worst = [max(float(part.value(p)) for part in self.parts) for p in points]
-        return points[int(np.argmin(worst))] if min(worst, default=0.0) < 0 else None
+        largest = [max(float(part.value(p)) for part in self.parts) for p in points]
+        return points[int(np.argmin(largest))] if min(largest, default=0.0) < 0 else None
 
     @property
     def rows(self) -> int:
@@ -96,8 +96,8 @@ class MaxOf(Combined, Declared, kw_only=False):
     def __post_init__(self) -> None:
         if not self.parts:
             raise InvalidValueError("max_of must be given at least one constraint, got none")
-        given: tuple[object, ...] = self.parts
-        strangers = [part for part in given if not isinstance(part, Constraint)]
+        parts: tuple[object, ...] = self.parts
+        strangers = [part for part in parts if not isinstance(part, Constraint)]
         if strangers:
             how = ": FunctionConstraint(g, subgradient) takes it" * callable(strangers[0])
             raise InvalidValueError(
@@ -110,7 +110,7 @@ class MaxOf(Combined, Declared, kw_only=False):
         value, subgradient = self.parts[0].query(x)
         for part in self.parts[1:]:
             g, s = part.query(x)
-            # A NaN is larger than anything: a part that is not known must not be passed over.
+            # A NaN is larger than anything: an unknown part must not be ignored.
             larger = (g > value) | (g != g)
             value, subgradient = where(larger, g, value), where(larger, s, subgradient)
         return value, subgradient
@@ -118,8 +118,8 @@ class MaxOf(Combined, Declared, kw_only=False):
 
 def _largest(bounds: Iterable[float | None]) -> float | None:
     """Return the largest of the parts' bounds, if all are known."""
-    known = list(bounds)
-    return None if None in known else max(b for b in known if b is not None)
+    values = list(bounds)
+    return None if None in values else max(b for b in values if b is not None)
 
 
 def max_of(*constraints: Constraint) -> MaxOf:
@@ -162,7 +162,7 @@ class Shifted(Changed, kw_only=False):
         return g + self.rho, s
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """Return the constraint's own bound plus the size of the shift."""
+        """Return the bound of the constraint plus the size of the shift."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + abs(float(self.rho))
 
@@ -174,40 +174,40 @@ class Shifted(Changed, kw_only=False):
 
     @property
     def interior(self) -> Array | None:
-        """The constraint's own point, where it has more slack than rho."""
+        """The interior point of the constraint, if it has more slack than rho."""
         point = self.constraint.interior
         return point if point is not None and self.value(point) < 0 else None
 
     def evaluation_error(self, domain: Ball) -> float | None:
-        """Return twice the constraint's own error, to cover rounding g, plus a rounding of rho."""
-        own = self.constraint.evaluation_error(domain)
-        return None if own is None else 2 * own + 2.0**-52 * abs(float(self.rho))
+        """Return twice the error of the constraint, to cover rounding g, plus a rounding of rho."""
+        error = self.constraint.evaluation_error(domain)
+        return None if error is None else 2 * error + 2.0**-52 * abs(float(self.rho))
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:
-        r"""Return the constraint's own sigma at the shifted level.
+        r"""Return the sigma of the constraint at the shifted level.
 
-        :math:`g + \rho = -\epsilon` is :math:`g = -(\epsilon + \rho)`. Where that is no level of
+        :math:`g + \rho = -\epsilon` is :math:`g = -(\epsilon + \rho)`. If that is not a level of
         Assumption 4 because :math:`\epsilon + \rho \le 0`, the sigma of any admissible level
         holds: subgradients do not get shorter where g is larger. Indeed, let g(x) >= -e and z be
         the nearest point with g = -e: x - z is a multiple of a subgradient at z, of norm at
         least sigma, so that :math:`\|s_x\|\|x - z\| \ge g(x) - g(z) \ge \sigma\|x - z\|`.
         """
-        own = self.constraint.exact_sigma(None)
-        if own is None:
+        exact = self.constraint.exact_sigma(None)
+        if exact is None:
             return None
-        (sigma, level), rho, wanted = own, float(self.rho), epsilon
-        if wanted is None:
-            # Half of the depth that is left, where the level was half of the depth; where the depth
-            # is infinite, as far below the new zero as it was below the old.
-            wanted = level - (0.5 * rho if 0 < rho < 2 * level else min(rho, 0.0))
-        checks.positive(epsilon=wanted)
-        if wanted + rho <= 0:
-            return sigma, wanted
+        (sigma, level), rho, target = exact, float(self.rho), epsilon
+        if target is None:
+            # Half of the remaining depth, if the level was half of the depth; if the depth is
+            # infinite, as far below the new zero as it was below the old.
+            target = level - (0.5 * rho if 0 < rho < 2 * level else min(rho, 0.0))
+        checks.positive(epsilon=target)
+        if target + rho <= 0:
+            return sigma, target
         try:
-            return self.constraint.exact_sigma(wanted + rho)[0], wanted  # type: ignore[index]
+            return self.constraint.exact_sigma(target + rho)[0], target  # type: ignore[index]
         except ValueError as error:
             if epsilon is None:
-                return None  # rho is beyond the depth: nothing is left
+                return None  # rho is beyond the depth: no level remains
             raise InvalidValueError(
                 f"epsilon must be > 0 and below the depth of the shifted constraint, "
                 f"got {epsilon!r} with rho = {rho:g}"
@@ -217,7 +217,7 @@ class Shifted(Changed, kw_only=False):
 def _absorb(constraint: Constraint, rho: Number) -> Constraint | None:
     """Return the same kind of constraint with rho absorbed into its numbers; None if impossible.
 
-    A hair tighter, for the rounding of g + rho: what is feasible for it is so for the shifted one.
+    Slightly tighter, for the rounding of g + rho: its feasible points are so for the shifted one.
     """
 
     def less(limit: Number) -> Number:
@@ -239,7 +239,7 @@ def shift(constraint: Constraint, rho: Number) -> Shifted:
     r"""Return the constraint :math:`g(x) + \rho \le 0`.
 
     A positive rho keeps a margin, as the paper's tightened set :math:`X_\rho`; a negative one
-    grants it.
+    allows violations up to it.
 
     Args:
         constraint: g.
@@ -270,11 +270,11 @@ def _line(x: Array) -> str:
 
 @final
 class PlayedOnly(Changed, kw_only=False):
-    """A constraint that refuses to be asked anywhere but at the action just played.
+    """A constraint that rejects queries anywhere but at the action just played.
 
-    Put it into a problem, and give it to an algorithm that holds its own oracle: a game of the
-    loop or the batch says which action is played, and every other question raises. The region and
-    the constants are those of the constraint: the feedback model does not bind the comparator.
+    Put it into a problem, and give it to an algorithm that holds an oracle: a game of the loop or
+    the batch allows the action played, and every other query raises. The region and the constants
+    are those of the constraint: the feedback model does not bind the comparator.
 
     Example:
         >>> from surefoot.problems.constraints import LinfNorm
@@ -294,13 +294,13 @@ class PlayedOnly(Changed, kw_only=False):
         """Answer at x from now on."""
         if not is_concrete(x):
             raise InvalidValueError(
-                "a constraint that answers at the action played alone must be played by the loop "
+                "a constraint that answers only at the action played must be played by the loop "
                 "or the batch, got a compiled game, which shows no actions"
             )
         object.__setattr__(self, "_played", np.array(to_numpy(x)))
 
-    def _refuse_elsewhere(self, x: Array) -> None:
-        # A run that was lost plays NaN, and is asked there.
+    def _reject_elsewhere(self, x: Array) -> None:
+        # A lost run plays NaN, and is queried there.
         if self._played is None or not np.array_equal(to_numpy(x), self._played, equal_nan=True):
             raise PeekingError(
                 f"the constraint answers at the action played, {_line(self._played)}, "
@@ -309,12 +309,12 @@ class PlayedOnly(Changed, kw_only=False):
 
     def query(self, x: Array) -> tuple[Number, Array]:
         """Return the constraint's answer, if x is the action played."""
-        self._refuse_elsewhere(x)
+        self._reject_elsewhere(x)
         return self.constraint.query(x)
 
     def query_all(self, x: Array) -> tuple[Array, Array]:
         """Return the constraint's answer, if x is the action played."""
-        self._refuse_elsewhere(x)
+        self._reject_elsewhere(x)
         return self.constraint.query_all(x)
 
     def exact_sigma(self, epsilon: float | None) -> tuple[float, float] | None:

@@ -16,7 +16,7 @@ class CVaR(Constraint, Declared, kw_only=False):
 
     Of S equally likely scenarios with losses :math:`\ell_j^\top x`, the mean over the worst
     :math:`k = (1 - \beta)S` of them; the scenario on the edge of the tail counts with the
-    fraction that is left. With the losses in falling order,
+    remaining fraction. With the losses in falling order,
 
     .. math:: \mathrm{CVaR}_\beta = \frac1k \sum_j \min(1, [k - j + 1]_+)\, \ell_{(j)}^\top x,
 
@@ -27,7 +27,7 @@ class CVaR(Constraint, Declared, kw_only=False):
     Args:
         losses: L, ``(S, d)``: row j holds scenario j's loss for one unit of each entry of x.
         level: :math:`\beta`, strictly between 0 and 1; 0.95 is the mean of the worst 5 %.
-        limit: :math:`\lambda`, the loss that is accepted.
+        limit: :math:`\lambda`, the accepted loss.
 
     Example:
         >>> losses = [[1.0, 0.0], [-1.0, 4.0], [2.0, 2.0], [0.0, -6.0]]

@@ -1,4 +1,4 @@
-"""Constraints from a user's own functions: a value and a subgradient, or one for JAX."""
+"""Constraints from a user's functions: a value and a subgradient, or one for JAX."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -21,7 +21,7 @@ _PURPOSE = "a function by automatic differentiation"
 
 
 class _StatedBounds(Constraint, Declared):
-    """A constraint that knows about itself what its user says, and nothing of its shape."""
+    """A constraint with the bounds that its user gives, and no known structure."""
 
     bound: float | None = positive(default=None)
     beta: float | None = nonnegative(default=None)
@@ -41,18 +41,18 @@ class _StatedBounds(Constraint, Declared):
 
 
 class FunctionConstraint(_StatedBounds, kw_only=False):
-    r"""A constraint from your own two functions.
+    r"""A constraint from your two functions.
 
     Args:
         value_of: from an action to g, a number.
         subgradient_of: from an action to one subgradient at the same point.
         bound: :math:`G_g`, an upper bound on the norm of your subgradients over the ball you
-            will play in, if you know one; most guarantees need it.
-        beta: an upper bound on the curvature there, if you know one (``curvature``).
-        error: an upper bound on the rounding of your functions there, if you know one
+            will play in, if you have one; most guarantees need it.
+        beta: a smoothness constant there, if you have one (``curvature``).
+        error: an upper bound on the rounding of your functions there, if you have one
             (``evaluation_error``).
 
-    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
+    The functions receive one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
 
     Example:
         >>> g = FunctionConstraint(lambda x: float(x @ x) - 1, lambda x: 2 * x, bound=2.0)
@@ -70,7 +70,7 @@ class FunctionConstraint(_StatedBounds, kw_only=False):
         number = checks.to_number(value, x, "value_of(x)")
         if not isinstance(x, np.ndarray):
             return number, s
-        # Rounded to less than float64 only where you say by how much.
+        # Less than float64 is accepted only with a bound on the rounding.
         convert = checks.to_exact if self.error is None else checks.to_array
         convert(value, "value_of(x)")
         return number, convert(s, "subgradient_of(x)")
@@ -80,14 +80,14 @@ class JaxConstraint(_StatedBounds, kw_only=False):
     """A constraint from a convex function that JAX can differentiate.
 
     At a kink JAX gives one of the subgradients, or a mean of them: of entries that tie in a
-    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Ask
-    :func:`surefoot.testing.check_constraint` whether the function is what it is meant to be.
+    maximum, the mean of their gradients. So a subgradient of 0 is legal at the minimum of g. Check
+    the function with :func:`surefoot.testing.check_constraint`.
 
     Args:
         function: from one action ``(d,)`` to g, a number, in ``jax.numpy``; a batch is mapped.
         bound: an upper bound on the norm of subgradients over the ball you will play in.
-        beta: an upper bound on the curvature there, if you know one (``curvature``).
-        error: an upper bound on the rounding there, if you know one (``evaluation_error``).
+        beta: a smoothness constant there, if you have one (``curvature``).
+        error: an upper bound on the rounding there, if you have one (``evaluation_error``).
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,7 +111,7 @@ class JaxConstraint(_StatedBounds, kw_only=False):
         value, s = query_jax(self.function, x)
         if isinstance(value, float) and not np.isfinite(s).all():
             raise InvalidValueError(
-                f"the derivative of function must be finite, got {s!r} at x = {x!r}: where it has "
+                f"the derivative of function must be finite, got {s!r} at x = {x!r}: if it has "
                 "none, as a root at 0, choose a subgradient with jax.numpy.where"
             )
         return value, s
@@ -132,7 +132,7 @@ def query_jax(function: Callable[..., Number], x: Array, *data: Array) -> tuple[
     return np.array(value) if x.ndim > 1 else float(value), np.array(s)
 
 
-# Compiled code hangs on the function object, so it is kept from one query to the next.
+# Compiled code belongs to the function object, so it is cached between queries.
 @lru_cache(maxsize=256)
 def _differentiate(function: Callable[..., Number], batch: bool, data: int) -> Any:
     jax = need("jax", "jax", _PURPOSE)

@@ -74,7 +74,7 @@ class L2Norm(Centred, Constraint, kw_only=False):
 
         The entries of x - c err by u of themselves, the length by :math:`\gamma_{d+3}` of itself
         (a sum of squares loses nothing), the difference with r once; the unit vector by
-        :math:`\gamma_{d+6}`, over a distance of 2R. None where neither knows d.
+        :math:`\gamma_{d+6}`, over a distance of 2R. None if d is unknown.
         """
         dimension = self.dimension or domain.dimension
         if dimension is None:
@@ -261,8 +261,10 @@ class _MatrixNorm(Matrices, Constraint, kw_only=False):
         xp, X = namespace(x), to_matrices(x, self.shape)
         U, values, Vt = xp.linalg.svd(X, full_matrices=False)
         s = xp.reshape(U[..., :, :k] @ Vt[..., :k, :], x.shape)
-        lost = sum_entries(0.0 * x)  # 0, or NaN where the action is; LAPACK, which gives up, saw 0
-        return sum_entries(values[..., :k]) - self.radius + lost, s + lost
+        mask = sum_entries(
+            0.0 * x
+        )  # 0, or NaN for an action that is; LAPACK fails on NaN, and got 0
+        return sum_entries(values[..., :k]) - self.radius + mask, s + mask
 
     def subgradient_bound(self, domain: Ball) -> float:
         r"""Return :math:`\sqrt k`.

@@ -173,7 +173,7 @@ class QuadraticForm(Constraint, Declared, kw_only=False):
         depth -= slope * reach + terms * _operations(self.Q) * 2.0**-53
         try:
             return sets.Ellipsoid(self.Q / (2 * depth), centre) if depth > 0 else None
-        except ValueError:  # too flat in one direction to be told from a cylinder
+        except ValueError:  # too flat in one direction to differ from a cylinder
             return None
 
     @property
@@ -280,8 +280,8 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
         A = self.A
         if isinstance(A, np.ndarray):
             for name, length in (("b", A.shape[0]), ("c", A.shape[1])):
-                given = vars(self)[name]
-                value = np.zeros(length) if given is None else given
+                part = vars(self)[name]
+                value = np.zeros(length) if part is None else part
                 object.__setattr__(self, name, checks.to_vector(value, name, length=length))
             some_entry(A=A, c=self.c)
 
@@ -373,7 +373,7 @@ class SecondOrderCone(Constraint, Declared, kw_only=False):
 
         Every subgradient anywhere is :math:`A^\top u - c` with :math:`\|u\| \le 1`, so none is
         shorter than that distance. It is positive when the cone opens along some direction w
-        with :math:`c^\top w > \|Aw\|`, down which g falls for ever: then the depth is infinite
+        with :math:`c^\top w > \|Aw\|`, along which g is unbounded below: then the depth is infinite
         and any level will do. For the cone :math:`\|\bar x\| \le t` it is 1. A cone that closes
         (c = 0, say) is left to the local form.
 

@@ -1,4 +1,4 @@
-"""Find a strictly feasible point to start from, and the slack that exists."""
+"""Find a strictly feasible point to start from, and bound the slack of all points."""
 
 import math
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from surefoot.sets import Ball
 
 __all__ = ["NoStartError", "Start", "find_start"]
 
-_MOST_ROWS = 2_000  # among which an equality is looked for, pair by pair
+_MOST_ROWS = 2_000  # among which pairs are searched for an equality
 
 
 class Start(NamedTuple):
@@ -63,12 +63,12 @@ def find_start(
     Args:
         constraint: g.
         domain: a bounded set to search, such as the ball that will be played in.
-        guess: where to begin; else the constraint's own interior point or the centre.
+        guess: where to begin; else the interior point of the constraint or the centre.
         iterations: queries to spend at most.
         tolerance: enough when no point has more than this share of more slack.
 
     Raises:
-        NoStartError: if no strictly feasible point was found, with the reason if it is known.
+        NoStartError: if no strictly feasible point was found, with the reason if known.
 
     Example:
         >>> from surefoot.problems.constraints import Affine
@@ -81,8 +81,8 @@ def find_start(
     checks.positive_int(iterations, "iterations")
     checks.positive(tolerance=tolerance)
     x = _first(constraint, domain, guess)
-    _refuse_equality(constraint, x)
-    # The domain comes first: a certificate over it says nothing of a point outside.
+    _reject_equality(constraint, x)
+    # The domain comes first: a bound over it does not cover a point outside.
     x = best_x = domain.project(x)
     best, lower, target = math.inf, -math.inf, None
     cuts = _Cuts(domain)
@@ -113,20 +113,20 @@ def find_start(
             cuts, x = _Cuts(domain), best_x
         else:
             x = domain.project(x - step * s)
-    found = Start(best_x, -best, min(lower, best))
+    result = Start(best_x, -best, min(lower, best))
     if best < 0:
-        return found
+        return result
     if lower >= 0:
         raise NoStartError(
             f"no point of the domain is strictly feasible: g is at least {lower:g} in all of it, "
             f"and {best:g} at best",
-            found,
+            result,
         )
     raise NoStartError(
         f"no strictly feasible point was found in {iterations} iterations: the best has g = "
         f"{best:g}, and no point has g below {lower:g}; spend more iterations, begin at another "
         "guess, or look for an equality among the constraints and substitute it",
-        found,
+        result,
     )
 
 
@@ -140,8 +140,7 @@ def _first(constraint: Constraint, domain: Set, guess: Array | None) -> Array:
     dimension = dimension_of(constraint) or dimension_of(domain)
     if dimension is None:
         raise InvalidValueError(
-            "guess must be given where neither the constraint nor the domain knows the length of "
-            "an action, got None"
+            "guess must be given if neither the constraint nor the domain has a dimension, got None"
         )
     return np.zeros(dimension)
 
@@ -172,7 +171,7 @@ class _Cuts:
         return bound / self.weight
 
 
-def _refuse_equality(constraint: Constraint, x: Array) -> None:
+def _reject_equality(constraint: Constraint, x: Array) -> None:
     """Raise if two linear rows are an equality: then no point is strictly feasible."""
     linear = np.flatnonzero(constraint.row_curvatures() == 0)
     if not 0 < len(linear) <= _MOST_ROWS:

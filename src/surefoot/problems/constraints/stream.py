@@ -47,7 +47,7 @@ class ConstraintStream(Declared, ABC, kw_only=False):
         """Return the largest absolute value of any row in any round; None if unknown."""
 
     def row_curvatures(self, domain: Ball | None = None) -> Array:
-        """Bound the curvature of each row in every round, ``(m,)``; inf where not known."""
+        """Bound the curvature of each row in every round, ``(m,)``; inf if unknown."""
         return np.full(self.rows, np.inf)
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Drifting(ConstraintStream, kw_only=False):
 
     @property
     def dimension(self) -> int | None:
-        """The dimension of the constraint; None where it knows none."""
+        """The dimension of the constraint; None if it has none."""
         return dimension_of(self.constraint)
 
     @property
@@ -111,7 +111,7 @@ class Drifting(ConstraintStream, kw_only=False):
         return self.constraint.row_curvatures(domain)
 
     def value_bound(self, domain: Ball, point: Array) -> float | None:
-        """Return the constraint's own bound plus the largest offset, up or down."""
+        """Return the bound of the constraint plus the largest offset, up or down."""
         bound = self.constraint.value_bound(domain, point)
         return None if bound is None else bound + float(np.abs(self.offsets).max())
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 class Costs(ABC):
-    """Values and gradients of the costs of all rounds, and what is known about them."""
+    """Values and gradients of the costs of all rounds, and bounds on them."""
 
     @abstractmethod
     def value(self, t: Index, x: Array) -> Number:
@@ -48,11 +48,11 @@ class Costs(ABC):
         return 0.0
 
     def gradient_bound(self, domain: Ball) -> float | None:
-        """Return the largest norm of a gradient over a ball; None if there is none."""
+        """Return the largest norm of a gradient over a ball; None if it is unbounded or unknown."""
         return None
 
     def value_bound(self, domain: Ball) -> float | None:
-        """Return the largest absolute value over a ball; None if it is not known."""
+        """Return the largest absolute value over a ball; None if it is unknown."""
         return None
 
 
@@ -68,7 +68,7 @@ class ArrayCosts(Costs, Declared, kw_only=False):
     def __post_init__(self) -> None:
         """Make the arrays read-only float64 of one shape.
 
-        That is ``(T, d)``, or ``(T, B, d)`` for B runs with their own costs; arrays with one
+        That is ``(T, d)``, or ``(T, B, d)`` for B runs with different costs; arrays with one
         number per round have no last axis.
         """
         super().__post_init__()
@@ -87,8 +87,8 @@ class ArrayCosts(Costs, Declared, kw_only=False):
                 raise InvalidValueError(f"{name}.shape must be {shape[:-1]}, got {values.shape}")
             if not np.isfinite(values).all():
                 where = tuple(np.argwhere(~np.isfinite(values))[0])
-                found = f"{values[where].item()!r} in round {where[0] + 1}"
-                raise InvalidValueError(f"{name} must be finite, got {found}")
+                entry = f"{values[where].item()!r} in round {where[0] + 1}"
+                raise InvalidValueError(f"{name} must be finite, got {entry}")
             # A view, not a copy: streams are large.
             values = values.view()
             values.setflags(write=False)
@@ -129,7 +129,7 @@ class ArrayCosts(Costs, Declared, kw_only=False):
     @property
     @final
     def runs(self) -> int | None:
-        """The number of runs with their own costs; None if all runs share them."""
+        """The number of runs with different costs; None if all runs share them."""
         return int(self._leading.shape[1]) if self._leading.ndim == 3 else None
 
     @property
@@ -156,7 +156,7 @@ class Linear(ArrayCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = c_t^\top x`.
 
     Args:
-        slopes: :math:`c_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with their own slopes.
+        slopes: :math:`c_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with different slopes.
 
     Example:
         >>> Linear([[1.0, -2.0]]).value(0, np.array([3.0, 1.0]))
@@ -187,7 +187,7 @@ class Quadratic(ArrayCosts, kw_only=False):
     r"""Costs :math:`f_t(x) = \tfrac{h}{2}\|x - v_t\|^2`.
 
     Args:
-        targets: :math:`v_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with their own targets.
+        targets: :math:`v_t`, ``(T, d)``, or ``(T, B, d)`` for B runs with different targets.
         curvature: :math:`h > 0`; also the modulus of strong convexity.
 
     Example:
@@ -236,9 +236,9 @@ class LogPortfolio(ArrayCosts, kw_only=False):
 
     Args:
         returns: :math:`r_t`, ``(T, d)`` or ``(T, B, d)``. With ``cash`` = 1 these are net returns
-            and what is not invested is kept (:math:`\sum x \le 1`, which leaves an interior);
+            and the rest is kept as cash (:math:`\sum x \le 1`, which leaves an interior);
             with ``cash`` = 0 they are price relatives and x is on the simplex.
-        cash: :math:`c \ge 0`, what a round leaves of uninvested wealth.
+        cash: :math:`c \ge 0`, the factor of uninvested wealth in a round.
 
     Example:
         >>> costs = LogPortfolio([[0.5, -0.25]])
@@ -273,7 +273,7 @@ class LogPortfolio(ArrayCosts, kw_only=False):
 class ScoredCosts(ArrayCosts, kw_only=False):
     r"""Costs :math:`\phi(a_t^\top x, y_t)` from features :math:`a_t` and a target :math:`y_t`.
 
-    A new one gives :math:`\phi` and its derivative in the score; both see Python floats in a
+    A new one gives :math:`\phi` and its derivative in the score; both receive Python floats in a
     live loop and arrays elsewhere.
     """
 

@@ -1,4 +1,4 @@
-"""Costs that are asked for while they are played: functions, an adversary, chunks of rounds."""
+"""Costs that are computed during the game: functions, an adversary, chunks of rounds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["Adversarial", "FromChunks", "FromFunctions", "from_jax"]
 
 
 class _StatedCosts(Costs, Declared):
-    """Costs by functions, which know about themselves what their user says."""
+    """Costs by functions, with the bounds that their user gives."""
 
     horizon: int = rounds()
     dimension: int = count()
@@ -36,7 +36,7 @@ class _StatedCosts(Costs, Declared):
 
 
 class _SharedCosts(_StatedCosts):
-    """Costs by functions of the round, which every run meets."""
+    """Costs by functions of the round, the same for every run."""
 
     first: int | np.int64 = 0
 
@@ -58,17 +58,17 @@ class _SharedCosts(_StatedCosts):
 
 @final
 class FromFunctions(_SharedCosts):
-    """Costs from your own two functions of a round and an action.
+    """Costs from your two functions of a round and an action.
 
     Args:
         value_of: from a round (from 0) and an action to the cost, a number.
         gradient_of: from the same to one (sub)gradient.
         horizon: number of rounds.
         dimension: length of an action.
-        bound: upper bound on the gradients' norm, if you know one.
+        bound: upper bound on the gradients' norm, if you have one.
         strong_convexity: modulus of strong convexity of every cost, 0 for merely convex ones.
 
-    The functions see one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
+    The functions receive one action ``(d,)`` in a live loop and ``(B, d)`` in a batch.
 
     Example:
         >>> costs = FromFunctions(
@@ -110,14 +110,14 @@ def from_jax(
 ) -> FromFunctions:
     """Return costs from a JAX function of the action and the round's data, differentiated by JAX.
 
-    At a kink autodiff gives an average of slopes (0 for ``abs`` at 0), which is a subgradient of
-    a maximum of convex functions all the same.
+    At a kink autodiff gives an average of slopes (0 for ``abs`` at 0), which is also a subgradient
+    of a maximum of convex functions.
 
     Args:
         loss: from one action ``(d,)`` and one entry of each data array to a number.
         data: arrays with one entry a round.
         dimension: length of an action.
-        bound: upper bound on the gradients' norm, if you know one.
+        bound: upper bound on the gradients' norm, if you have one.
 
     Example:
         >>> targets = np.array([[1.0, 0.0], [0.0, 2.0]])
@@ -146,7 +146,7 @@ def from_jax(
 
 
 class Adversarial(_SharedCosts, kw_only=False):
-    r"""Linear costs whose slope is chosen after the action is seen: :math:`c_t = r(t, x_t)`.
+    r"""Linear costs whose slope depends on the action played: :math:`c_t = r(t, x_t)`.
 
     The strongest opponent the theorems allow. In hindsight the stream is the linear one it
     turned into, :meth:`realise`, so regret needs every action of the game.
@@ -155,7 +155,7 @@ class Adversarial(_SharedCosts, kw_only=False):
         rule: :math:`r`, from a round (from 0) and the action or actions to the slope or slopes.
         horizon: number of rounds.
         dimension: length of an action.
-        bound: upper bound on the norm of a slope, if you know one.
+        bound: upper bound on the norm of a slope, if you have one.
         first: the round, in the rule's count, at which this stream starts.
     """
 
@@ -170,7 +170,7 @@ class Adversarial(_SharedCosts, kw_only=False):
         return self.rule(self.first + t, x)
 
     def realise(self, actions: Array) -> Linear:
-        """Return the linear costs that the given actions, ``(T, d)`` or ``(T, B, d)``, met."""
+        """Return the linear costs of the given actions, ``(T, d)`` or ``(T, B, d)``."""
         return Linear(np.stack([self.gradient(t, x) for t, x in enumerate(actions)]))
 
 
@@ -178,15 +178,15 @@ class Adversarial(_SharedCosts, kw_only=False):
 class FromChunks(_StatedCosts, kw_only=False):
     """Costs from a function that returns a few rounds at a time.
 
-    Only the rounds now being played are held, so memory does not grow with the horizon.
+    Only the present rounds are in memory, so it does not grow with the horizon.
 
     Args:
         chunk_of: from a first round (from 0) and the one after the last to their stream, held as
             arrays (``Quadratic``, ``Logistic``, ...). Engines ask in order; regret asks again.
         horizon: number of rounds.
         dimension: length of an action.
-        bound: upper bound on the gradients' norm, if you know one.
-        runs: how many runs have their own costs; None if all runs share them.
+        bound: upper bound on the gradients' norm, if you have one.
+        runs: how many runs with different costs; None if all runs share them.
 
     Example:
         >>> from surefoot.problems.costs import Linear
@@ -204,11 +204,11 @@ class FromChunks(_StatedCosts, kw_only=False):
         chunk = self.chunk_of(start, stop)
         if not isinstance(chunk, ArrayCosts):
             raise invalid("chunk_of", "a function that returns costs", chunk)
-        found = chunk.horizon, chunk.dimension, chunk.runs
-        if found != (stop - start, self.dimension, self.runs):
+        sizes = chunk.horizon, chunk.dimension, chunk.runs
+        if sizes != (stop - start, self.dimension, self.runs):
             raise InvalidValueError(
                 f"chunk_of({start}, {stop}) must have {stop - start} rounds, dimension "
-                f"{self.dimension} and runs {self.runs}, got {found[0]}, {found[1]} and {found[2]}"
+                f"{self.dimension} and runs {self.runs}, got {sizes[0]}, {sizes[1]} and {sizes[2]}"
             )
         return chunk
 

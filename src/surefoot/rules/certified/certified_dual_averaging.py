@@ -39,7 +39,7 @@ UNPRUNED = 1e9
 
 
 class CertifiedDualAveraging(Certified):
-    r"""Dual averaging whose far points are projected directly onto what is certainly feasible.
+    r"""Dual averaging whose far points are projected directly onto the certified region.
 
     .. math::
         \eta_t    &= R/\sqrt{2S_t}, \qquad y^k_t = x_1 - c_k\eta_t\theta^k_t, \qquad
@@ -53,15 +53,15 @@ class CertifiedDualAveraging(Certified):
     feasible set: on costs that have a distribution the regret is close to that of dual averaging
     that knows the set. The last line, pruning, forgets what has no effect: the other far points
     follow costs that change. The weights follow what each point would have cost
-    (``algorithms.trust.reweigh``), so that nobody has to choose; their mean is
+    (``proposers.trust.reweigh``), so there is no choice to make; their mean is
     certified, because the region is convex.
 
     Args:
         knowledge: the curvature of one constraint, or of several, the known set, and the errors
             and drift to allow for.
         radius: R of the steps.
-        far: F of the only far point, where there is one; four far points where it is None.
-        eta: the step; steps follow the gradients where it is None.
+        far: F of the only far point; None for four far points.
+        eta: the step; None for steps that follow the gradients.
         ramp: how far an action may be from the last one; None for any distance.
 
     Example:
@@ -115,8 +115,8 @@ class CertifiedDualAveraging(Certified):
 
         Args:
             constants: needs R, beta and start_slack; uses rows, the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a known convex set that holds every action; None for none.
+            horizon: unused; every tuning takes one.
+            domain: a known convex set that contains every action; None for none.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremK(constants), domain)

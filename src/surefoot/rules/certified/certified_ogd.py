@@ -53,7 +53,7 @@ class CertifiedOGD(Certified):
         knowledge: the curvature of one constraint, or of several, the known set, and the errors
             and drift to allow for.
         radius: R of the steps.
-        eta: the largest step; steps follow the gradients where it is None.
+        eta: the largest step; None for steps that follow the gradients.
         ratchet: whether a step never grows again.
         ramp: how far an action may be from the last one; None for any distance.
 
@@ -97,8 +97,8 @@ class CertifiedOGD(Certified):
 
         Args:
             constants: needs R, beta and start_slack; uses rows, the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a known convex set that holds every action; None for none.
+            horizon: unused; every tuning takes one.
+            domain: a known convex set that contains every action; None for none.
         """
         checks.check_possible_horizon(horizon)
         theorem = TheoremC(constants)
@@ -126,10 +126,10 @@ class CertifiedOGD(Certified):
 
         Args:
             domain: a ball that holds the feasible set.
-            theta: how many times what is proved of beta is used.
-            violations: how many rounds may be outside at most; after the last nothing moves any
+            theta: the factor on the proved bound of beta.
+            violations: how many rounds may violate at most; after the last nothing moves any
                 more, unless ``largest_beta`` is known.
-            largest_beta: what beta is at most, be it far too large.
+            largest_beta: an upper bound on beta, possibly far too large.
             convex: whether g is known to be convex.
         """
         knowledge = EstimatedCurvature(

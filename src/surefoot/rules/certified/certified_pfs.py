@@ -41,7 +41,7 @@ DIMENSIONS = 10_000
 
 
 class CertifiedPFS(Certified):
-    r"""Polyak feasibility steps, each no longer than what is certified before it is taken.
+    r"""Polyak feasibility steps, each no longer than its certified length.
 
     .. math::
         r_t        &= \rho_t/G_g - B_t \\
@@ -59,7 +59,7 @@ class CertifiedPFS(Certified):
         rho: :math:`\rho`, or c of :math:`\rho_t = c/\sqrt t`.
         decreasing: whether the margin decreases.
         sigma: a lower bound on the norms of subgradients near the boundary, if there is one.
-        eta: the largest step; steps follow the gradients where it is None.
+        eta: the largest step; None for steps that follow the gradients.
         ratchet: whether a step never grows again.
         radius: R of the steps; half the diameter of the domain unless given.
         value_error: how wrong a reported g may be.
@@ -121,8 +121,8 @@ class CertifiedPFS(Certified):
 
         Args:
             constants: needs R, G_g and start_slack; uses the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(decreasing_margin(constants), domain)
@@ -145,7 +145,7 @@ class CertifiedPFS(Certified):
         Args:
             constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma.
             horizon: the number of rounds.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         return cls._tune(fixed_step(as_constants(constants), horizon), domain)
 
@@ -174,7 +174,7 @@ def margin(constants: Constants) -> float:
     :math:`2R^2G_gL/\rho_T`: they balance where :math:`\rho \sim \sqrt{\alpha G_gR/T}`.
     """
     R, G_g, slack = as_constants(constants).require("R", "G_g", "start_slack", by="Theorem D")
-    return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D refuses such a slack
+    return 0.5 * math.sqrt(max(slack, 0.0) * G_g * R) or 1.0  # Theorem D rejects the slack
 
 
 class TheoremD(StrictStart):

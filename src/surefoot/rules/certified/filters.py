@@ -93,7 +93,7 @@ class SafetyFilter(Certified):
 
         Args:
             constants: needs R, G_g and start_slack; uses the errors and the drift.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
 
         Example:
             >>> SafetyFilter.default(Constants(R=1.0, G_g=1.0, start_slack=0.25)).knowledge.rho
@@ -155,7 +155,7 @@ class RegionFilter(Certified):
 
         Args:
             beta: one number for all constraints, or one per constraint.
-            domain: a known convex set that holds every action.
+            domain: a known convex set that contains every action.
             rows: how many constraints there are; as many as there are constants unless given.
             convex: whether every constraint is convex.
 

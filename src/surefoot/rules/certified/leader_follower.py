@@ -122,18 +122,18 @@ class LeaderFollower(Certified):
             evaluation_error=evaluation_error,
         ).errors
         knowledge: Knowledge
-        steep: Any = G_g
+        slope_bound: Any = G_g
         if isinstance(G_g, list | tuple) or np.ndim(G_g):
             if context is not None:
                 raise checks.invalid("G_g", "one number in contexts", G_g)
             knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors)
         elif context is None:
             knowledge = LipschitzHull(
-                G_g=steep, domain=domain, reach=reach, start_bound=start_bound, errors=errors
+                G_g=slope_bound, domain=domain, reach=reach, start_bound=start_bound, errors=errors
             )
         else:
             knowledge = ContextHull(
-                G_g=steep,
+                G_g=slope_bound,
                 domain=domain,
                 reach=reach,
                 start_bound=start_bound,
@@ -151,8 +151,8 @@ class LeaderFollower(Certified):
 
         Args:
             constants: needs R, G_g and start_slack; uses the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremE(constants), domain)
@@ -166,8 +166,8 @@ class LeaderFollower(Certified):
 
         Args:
             constants: needs R, G_g, start_slack and strong_convexity; uses errors and drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         return cls._tune(TheoremE(constants, strongly_convex=True), domain)
@@ -185,7 +185,7 @@ class LeaderFollower(Certified):
         Args:
             constants: needs R, G_f, G_g and start_slack; uses start_reach and sigma; no errors.
             horizon: the number of rounds; None where it is not known, which costs a factor of 3.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         from surefoot.rules.wrappers.change_over import ChangeOver, ChangeOverTheorem, refuse_errors
 
@@ -197,9 +197,9 @@ class LeaderFollower(Certified):
 
     @classmethod
     def _tune(cls, theorem: TheoremE, domain: Set | None) -> Tuned[Self]:
-        known = hull_knowledge(theorem.constants, domain)
-        leader = Leader(domain=known["domain"], strong_convexity=theorem.strong_convexity)
-        return Tuned(cls.of(leader, LipschitzHull(**known)), under_errors(theorem))
+        arguments = hull_knowledge(theorem.constants, domain)
+        leader = Leader(domain=arguments["domain"], strong_convexity=theorem.strong_convexity)
+        return Tuned(cls.of(leader, LipschitzHull(**arguments)), under_errors(theorem))
 
     @classmethod
     @tuning(
@@ -223,13 +223,13 @@ class LeaderFollower(Certified):
         r"""Few violations, counted, for a g whose G_g is unknown: Theorem U.
 
         Args:
-            domain: a set that holds every action; a Ball must hold the feasible set.
-            theta: how many times what is proved of G_g is used. Larger is slower, with fewer rounds
-                outside: :math:`\theta\ln^2\theta = c` is best, c the cost of a round outside times
-                :math:`\ln(G_g/m_1)` over the regret of the crawl.
-            violations: how many rounds may be outside at most; one that nobody measured counts.
-            largest_G_g: what G_g is at most on the domain, be it far too large.
-            largest_violation: what no violation may exceed; needs ``largest_G_g``.
+            domain: a set that contains every action; a Ball must hold the feasible set.
+            theta: the factor on the proved bound of G_g. Larger is slower, with fewer violations:
+                :math:`\theta\ln^2\theta = c` is best, c the cost of a violation times
+                :math:`\ln(G_g/m_1)` over the regret of the slow start.
+            violations: how many rounds may violate at most; one without a measurement counts.
+            largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+            largest_violation: an upper bound on every violation; needs ``largest_G_g``.
             start_slack: -g at the first action at least, for the number of rounds outside in
                 advance, which needs a Ball.
 
@@ -251,8 +251,8 @@ class LeaderFollower(Certified):
             largest_G_g=largest_G_g,
             largest_violation=largest_violation,
         )
-        known = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
-        promise = Estimated(known, theta, violations, largest_violation)
+        constants = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
+        promise = Estimated(constants, theta, violations, largest_violation)
         return Tuned(cls.of(Leader(domain=domain), knowledge), promise)
 
 
@@ -260,12 +260,12 @@ def _hull_per_limit(
     G_g: Any, domain: Set, reach: float | None, start_bound: float | None, errors: Errors
 ) -> Together:
     """Return one hull for each limit; the domain is that of all of them."""
-    steep = checks.to_vector(G_g, "G_g")
-    far = reach_of(domain) if reach is None else reach
+    norms = checks.to_vector(G_g, "G_g")
+    radius = reach_of(domain) if reach is None else reach
     rows = []
-    for i, each in enumerate(steep.tolist()):
+    for i, each in enumerate(norms.tolist()):
         checks.positive(**{f"G_g[{i}]": each})
-        rows.append(LipschitzHull(G_g=each, reach=far, start_bound=start_bound, errors=errors))
+        rows.append(LipschitzHull(G_g=each, reach=radius, start_bound=start_bound, errors=errors))
     return Together(rows=tuple(rows), domain=domain)
 
 

@@ -1,4 +1,4 @@
-"""A certified rule that is told values of g and a bound on its curvature: slopes are measured."""
+"""A certified rule with values of g and a smoothness constant: it measures subgradients."""
 
 import math
 from collections.abc import Callable
@@ -45,15 +45,15 @@ class MeasuringState(NamedTuple):
         start: the first action that was read, and the bound on g there.
         origin: where the slope was measured.
         slope: the slope that was measured; 0 before there is one.
-        error: what it errs by there.
+        error: a bound on its error there.
         probing: the entry that the action is moved by for a probe, from 0; -1 for none.
         base: the action that the probes differ from, or that was read last.
         value: g there.
-        noise: what that value errs by at most.
+        noise: a bound on the error of that value.
         length: how far the probes go.
         differences: the slope that is being measured.
         doubts: the sum of the squares of what its entries err by.
-        bound: what was certified of the next g.
+        bound: the certified bound on the next g.
     """
 
     x: Array
@@ -78,7 +78,7 @@ class MeasuringState(NamedTuple):
 
 
 class Measuring(Wrapper):
-    r"""A rule that knows a curvature and is told values: slopes are measured, with their error.
+    r"""A rule with a smoothness constant and values: it measures subgradients, with their error.
 
     For a convex g with curvature at most :math:`\beta`, n values next to :math:`x_o` give its slope
     there up to :math:`\tau_0`, and at x up to :math:`\tau = \tau_0 + \beta\|x - x_o\|`:
@@ -89,14 +89,14 @@ class Measuring(Wrapper):
         \tau_0^2 = \sum_i\Big(\frac{\beta\delta}4 + \frac{\nu_o + \nu_i}\delta\Big)^2 \\
         x_{t+1} &= \text{the point of } \big\{p : g_t + \nu + \hat s^\top(p - x_t) +
                    \tau\|p - x_t\| + \tfrac\beta2\|p - x_t\|^2 \le 0\big\} \text{ nearest to the
-                   wish}
+                   proposal}
 
     with :math:`\nu_o` and :math:`\nu_i` the errors of the values at :math:`x_o` and at the probes.
-    The slope is measured again, in n rounds that are played and counted, where the region cuts the
-    wish and :math:`\tau > q\|\hat s\|`. Every probe is certified by the same inequality; where one
-    is not, the action first goes back towards the start, which is safe because g is convex. A probe
-    that who plays it moves by r across adds :math:`(\|\hat s\| + \tau)r/\delta` to its error; moved
-    by more than half of its length it is none. A round without a value is played again.
+    The subgradient is measured again, in n rounds that are played and counted, if the region cuts
+    the proposal and :math:`\tau > q\|\hat s\|`. The same inequality certifies every probe. If it
+    does not, the action first moves towards the start, which is safe because g is convex. A probe
+    that is played r off its direction adds :math:`(\|\hat s\| + \tau)r/\delta` to its error; beyond
+    half of its length it does not count. A round without a value is played again.
 
     Args:
         base: the rule, ``Certified(..., Curvature(...))``, with the errors of values.
@@ -187,7 +187,7 @@ class Measuring(Wrapper):
         return state._replace(x=x, rounds=state.rounds + 1.0, probing=-1, bound=math.inf)
 
     def _read(self, feedback: Feedback) -> Reading:
-        """Return the value that was read, with what it may be wrong by."""
+        """Return the value that was read, with its errors."""
         g = checks.read_constraint_value(feedback.constraint_value, feedback.action)
         checks.finite(constraint_value=g)
         return Reading(feedback.action, g, None, self.errors.of_round(feedback))
@@ -251,7 +251,7 @@ class Measuring(Wrapper):
         return state, region.within(feedback.within)
 
     def _stay(self, state: MeasuringState, region: Region, feedback: Feedback) -> Region:
-        """Return the action alone where nothing was read and its bound is known."""
+        """Return only the action, if nothing was read and its bound is known."""
         if state.bound == math.inf:
             return region
         reason = "nothing was read, and the action stays, which was certified before"
@@ -260,7 +260,7 @@ class Measuring(Wrapper):
         return point.within(feedback.within)
 
     def _region(self, state: MeasuringState, room: float, feedback: Feedback) -> Region:
-        """Return what is certified around the base, from its value and a slope with its error."""
+        """Return the region around the base, from its value and a subgradient with its error."""
         knowledge, t, tau = self.knowledge, state.rounds, self._slope_error(state)
         last = Anchor(state.base, state.value + state.noise + room, t)
         memory = CurvatureMemory(t, last, last.value, state.slope, tau, None, 0.0, 0.0)
@@ -290,7 +290,7 @@ class Measuring(Wrapper):
         return math.sqrt(n) * float(0.25 * self.knowledge.beta * delta + both / delta)
 
     def _room(self, state: MeasuringState) -> float:
-        """Return what a move keeps below 0, so that probes are certified where it ends."""
+        """Return the slack that a move keeps, so that probes are certified at its end."""
         delta, both = self._length(state), state.noise + self._margin(state.value, len(state.base))
         uncertainty = self.share * norm(state.slope) + self._least_error(state)
         return float(2 * both + uncertainty * delta + 0.5 * self.knowledge.beta * delta**2)
@@ -304,7 +304,7 @@ class Measuring(Wrapper):
         return float(margin)
 
     def _contradict(self, t: float, read: Reading, bound: float) -> tuple[str, ...]:
-        """Return what a value has that is impossible if the constants are right."""
+        """Return how a value contradicts the constants, in sentences."""
         (x, g, _, errors, _), knowledge = read, self.knowledge
         margin = self._margin(g, len(x))
         sentences = check_reach(int(t), x, g + errors.value + margin, float(knowledge.reach))
@@ -324,8 +324,8 @@ class ValuesAveraging(Measuring):
         knowledge: the curvature of g, and the errors of values.
         radius: R of the steps.
         start_slope: a bound on the slope at the start, however rough.
-        far: F of the only far point; four far points where it is None.
-        eta: the step; steps follow the gradients where it is None.
+        far: F of the only far point; None for four far points.
+        eta: the step; None for steps that follow the gradients.
         share: how wrong a slope may be, of its norm; a larger one probes less.
         length: how far probes go; as values err unless given.
 
@@ -373,7 +373,7 @@ class ValuesAveraging(Measuring):
             constants: needs R, beta, start_slack, and G_g, which bounds the slope at the start;
                 uses the errors of values.
             horizon: not used.
-            domain: a known set that holds every action.
+            domain: a known set that contains every action.
         """
         theorem = ValuesAndCurvature(constants)
         R, beta, G_g = constants.require("R", "beta", "G_g", by=theorem.name)

@@ -91,8 +91,8 @@ class MovingBalls(Certified):
 
         Args:
             constants: needs beta and start_slack; uses R, rows, the errors and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a known convex set that holds every action; None for none.
+            horizon: unused; every tuning takes one.
+            domain: a known convex set that contains every action; None for none.
             cost_curvature: L, a bound on the curvature of every cost.
             least_slope: :math:`\nu_*` of the theorem, where it is known.
         """
@@ -103,7 +103,7 @@ class MovingBalls(Certified):
 
 
 class FromCurvature(StrictStart):
-    """A promise that rests on a bound on the curvature and the start; nothing need be convex."""
+    """A promise that assumes a smoothness constant and the start; nothing need be convex."""
 
     needed: ClassVar[tuple[str, ...]] = ("beta",)
     constraint_form: ClassVar[ConstraintForm] = "any"
@@ -116,7 +116,7 @@ class FromCurvature(StrictStart):
 
     @property
     def premises(self) -> tuple[Premise, ...]:
-        """The start; feasibility rests on nothing else that can be seen."""
+        """The start; feasibility assumes nothing else that can be observed."""
         return (Premise("start", "the slack counted on", self._slack),)
 
 
@@ -181,7 +181,7 @@ class Stationarity(FromCurvature):
 
     @property
     def multiplier_bound(self) -> float:
-        r"""What no multiplier exceeds, :math:`F/\nu_*`; inf where one of them is not known."""
+        r"""An upper bound on every multiplier, :math:`F/\nu_*`; inf if one of them is unknown."""
         G_f = self.constants.G_f
         return np.inf if G_f is None or self.least_slope is None else G_f / self.least_slope
 

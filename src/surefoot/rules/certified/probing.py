@@ -1,4 +1,4 @@
-"""Leader and follower that are told values of g, and no slopes: differences show the way."""
+"""Leader and follower with only values of g: differences estimate subgradients."""
 
 import math
 from dataclasses import replace
@@ -127,7 +127,7 @@ class Probing(Wrapper):
             return state._replace(x=base.x, base=base, probing=-1), info
         x, d = located.action, len(state.x)
         g = checks.read_constraint_value(located.constraint_value, x)
-        # The probe that was just played, if there was one and nobody has moved it.
+        # The probe that was just played, if there was one and it was not moved.
         slopes, s = state.slopes, None
         if i >= 0:
             way = x - state.origin
@@ -253,8 +253,8 @@ class ValuesFollower(Probing):
 
         Args:
             constants: needs R, G_g and start_slack; uses the error of values and the drift.
-            horizon: not used; every tuning takes one.
-            domain: a set that holds the feasible set; the ball around 0 of radius R unless given.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
         """
         checks.check_possible_horizon(horizon)
         theorem = ValuesOnly(constants)

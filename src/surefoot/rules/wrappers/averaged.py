@@ -46,9 +46,9 @@ class AveragedState(NamedTuple):
         start: the first action.
         windows: the sums of the readings.
         low: g was at least this where it was read last.
-        high: where it was read last, and what it was at most.
-        gradients: the sum of the cost gradients that the base has not been told yet.
-        waited: for how many rounds the start was measured; -1 once the base has been told.
+        high: the last action with a reading, and an upper bound on g there.
+        gradients: the sum of the cost gradients that the base has not received yet.
+        waited: for how many rounds the start was measured; -1 once the base has a reading.
         rounds: how many rounds have been played.
     """
 
@@ -126,7 +126,7 @@ class Averaged(Wrapper):
         raise InvalidValueError(f"base must be {rule}")
 
     def inherit(self, each: Guarantee) -> Guarantee:
-        """Return what is left of a guarantee where readings are noisy.
+        """Return the guarantee that remains if readings are noisy.
 
         Example:
             >>> from surefoot import Constants
@@ -220,7 +220,7 @@ class Averaged(Wrapper):
         return state.base if is_there else move_to(self.base, state.base, x)
 
     def _read(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Feedback]:
-        """Return the state with a reading, and what the base is told in its place."""
+        """Return the state with a reading, and the feedback of the base in its place."""
         x, errors = feedback.action, errors_of(self.base)
         if self.needs.constraint_subgradients:
             g, s = checks.read_constraint(x, feedback)
@@ -364,7 +364,7 @@ class Windows(NamedTuple):
         where, slopes = means[:, _REST : _REST + d], means[:, _REST + d :]
         g, age = means[:, _VALUE], (self.latest - means[:, _ROUND]) + (self.latest - when)
         c = sigma * np.sqrt(2 * math.log(2 * t * (t + 1) * many / failure) / count)
-        # A sum of n terms, and what is made of it, errs by at most so much.
+        # A bound on the rounding of a sum of n terms and its uses.
         unit = 8 * (2 * len(sums[0]) + 2.0 ** len(self.full)) * UNIT * self.scale
         distance = np.maximum(X @ X - 2 * (where @ X) + means[:, _SQUARE], 0.0)
         distance = np.sqrt(distance + unit * self.scale)

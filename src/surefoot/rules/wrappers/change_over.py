@@ -158,19 +158,19 @@ class ChangeOver(Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         refuse_errors(self.constants)
-        known: Any = self.base.knowledge if isinstance(self.base, Certified) else None
-        if type(known) not in (LipschitzHull, CertifiedLength):
-            what = type(self.base if known is None else known).__name__
+        knowledge: Any = self.base.knowledge if isinstance(self.base, Certified) else None
+        if type(knowledge) not in (LipschitzHull, CertifiedLength):
+            what = type(self.base if knowledge is None else knowledge).__name__
             rule = "one that is certified by G_g: LipschitzHull or CertifiedLength"
             raise InvalidValueError(f"base must be {rule}, got {what}")
         for name in ("value", "slope", "drift"):
-            if getattr(known.errors, name):
-                raise _refuse_error(name, getattr(known.errors, name))
-        if not getattr(known.domain, "is_convex", known.domain is not None):
+            if getattr(knowledge.errors, name):
+                raise _refuse_error(name, getattr(knowledge.errors, name))
+        if not getattr(knowledge.domain, "is_convex", knowledge.domain is not None):
             rule = "a convex set for ChangeOver"
-            raise checks.invalid("domain", rule, known.domain)
-        if known.G_g != self.constants.G_g:
-            rule = f"that of the base, {known.G_g:g}"
+            raise checks.invalid("domain", rule, knowledge.domain)
+        if knowledge.G_g != self.constants.G_g:
+            rule = f"that of the base, {knowledge.G_g:g}"
             raise checks.invalid("constants.G_g", rule, self.constants.G_g)
         if observer_of(self.base) is None:
             raise InvalidValueError(
@@ -190,15 +190,15 @@ class ChangeOver(Wrapper):
     def _begin(self, block: int) -> CertifiedPFS:
         """Return the second rule of a block, whose state is a fresh one."""
         if block not in self._players:
-            theorem, known = self._budget.theorem(block), self.base.knowledge
+            theorem, knowledge = self._budget.theorem(block), self.base.knowledge
             length = CertifiedLength(
-                G_g=known.G_g,
-                domain=known.domain,
+                G_g=knowledge.G_g,
+                domain=knowledge.domain,
                 rho=theorem.rho,
                 sigma=theorem.sigma,
-                errors=known.errors,
+                errors=knowledge.errors,
             )
-            descent = Descent(radius=step_radius(known.domain), eta=theorem.eta)
+            descent = Descent(radius=step_radius(knowledge.domain), eta=theorem.eta)
             self._players[block] = CertifiedPFS.of(descent, length)
         return self._players[block]
 
@@ -260,26 +260,26 @@ class ChangeOver(Wrapper):
         )
 
     def locate(self, state: ChangeOverState, feedback: Feedback) -> Feedback:
-        """Return feedback that says at which action it was seen; never of an earlier round."""
+        """Return feedback with its action; reject feedback of an earlier round."""
         rule, inner = self.in_force(state)
-        found: Feedback = rule.locate(inner, feedback)
-        if found.age:
-            raise checks.invalid("age", "0 for ChangeOver", found.age)
-        return found
+        located: Feedback = rule.locate(inner, feedback)
+        if located.age:
+            raise checks.invalid("age", "0 for ChangeOver", located.age)
+        return located
 
     def step(self, state: ChangeOverState, feedback: Feedback) -> tuple[ChangeOverState, Info]:
         """Return the state after a round, and what the step of the rule in force knew."""
-        seen = self.locate(state, feedback)
+        located = self.locate(state, feedback)
         for name in ("value_error", "slope_error"):
-            if getattr(seen, name):
-                raise checks.invalid(name, "None or 0 for ChangeOver", getattr(seen, name))
-        state = self._leave_start(state, seen.action)
+            if getattr(located, name):
+                raise checks.invalid(name, "None or 0 for ChangeOver", getattr(located, name))
+        state = self._leave_start(state, located.action)
         rule, inner = self.in_force(state)
         is_kept = state.is_kept and covers(state.x, feedback)
         after, info = rule.step(inner, feedback)
         n = state.rounds + 1.0
         if is_kept and not state.rounds:
-            level, slope = seen.constraint_value, seen.constraint_subgradient
+            level, slope = located.constraint_value, located.constraint_subgradient
             state = state._replace(level=float(level), slope=freeze(np.array(slope, dtype=float)))
         state = state._replace(x=after.x, rounds=n, is_kept=is_kept)
         name, sums = ("then", "later") if state.block else ("base", "sums")
@@ -297,9 +297,9 @@ class ChangeOver(Wrapper):
         """Return what is played next where the budget is to be looked at, or a block has ended."""
         n, spent = state.rounds, self.observed_bound(state)
         if not state.block:
-            left = self._budget.rounds_left(spent, n + 1.0)
-            if left >= 1.0:
-                return state._replace(check=n + left), info
+            remaining = self._budget.rounds_left(spent, n + 1.0)
+            if remaining >= 1.0:
+                return state._replace(check=n + remaining), info
         block = int(state.block) + 1
         then = self._begin(block).init(state.start)
         state = state._replace(
@@ -313,9 +313,9 @@ class ChangeOver(Wrapper):
             block=float(block),
         )
         reason = "the bound in advance asks for the start, which was measured"
-        known = self.base.knowledge
-        bound = min(state.level + float(known.noise(len(then.x))), 0.0)
-        region = OnePoint(n, then.x, bound, known.errors, reason)
+        knowledge = self.base.knowledge
+        bound = min(state.level + float(knowledge.noise(len(then.x))), 0.0)
+        region = OnePoint(n, then.x, bound, knowledge.errors, reason)
         return state, Info(then.x, then.x, region, info.suspects)
 
     def _end(self, state: ChangeOverState) -> ChangeOverState:
@@ -346,12 +346,12 @@ class ChangeOver(Wrapper):
     def _leave_start(self, state: ChangeOverState, x: Array) -> ChangeOverState:
         """Return the state that may play x: a second rule has read the start before it leaves it.
 
-        Else x would be the start of that rule, be it on the limit, where no slack is left.
+        Else x would be the start of that rule, even on the limit, where it has no slack.
         """
         if not state.block or np.array_equal(x, state.x) or state.then.memory.rounds:
             return state
-        seen = Feedback(None, state.level, state.slope)
-        then, _ = self._begin(int(state.block)).step(state.then, seen)
+        reading = Feedback(None, state.level, state.slope)
+        then, _ = self._begin(int(state.block)).step(state.then, reading)
         return state._replace(then=then)
 
     def _with(self, state: ChangeOverState, inner: Any) -> ChangeOverState:
@@ -366,11 +366,15 @@ class ChangeOver(Wrapper):
 def covers(x: Array, feedback: Feedback) -> bool:
     """Return whether the bound in advance covers a round.
 
-    One in which the rule's action was played and all was told, with no limit on the next action.
+    The rule's action was played, all was reported, and the next action is not limited.
     """
-    told = (feedback.cost_gradient, feedback.constraint_value, feedback.constraint_subgradient)
+    measurements = (
+        feedback.cost_gradient,
+        feedback.constraint_value,
+        feedback.constraint_subgradient,
+    )
     is_own = feedback.action is None or np.array_equal(feedback.action, x)
-    return is_own and feedback.within is None and all(part is not None for part in told)
+    return is_own and feedback.within is None and all(part is not None for part in measurements)
 
 
 def refuse_errors(constants: Constants) -> None:
@@ -438,8 +442,12 @@ class Budget:
 
     def rounds_left(self, spent: float, t: float) -> float:
         """Return how many rounds from t on the first rule may play before it is asked again."""
-        left = self.most(t) - spent
-        return math.inf if left == math.inf else float(math.floor(max(left, 0.0) / self.per_round))
+        remaining = self.most(t) - spent
+        return (
+            math.inf
+            if remaining == math.inf
+            else float(math.floor(max(remaining, 0.0) / self.per_round))
+        )
 
 
 @lru_cache(maxsize=512)
@@ -493,8 +501,8 @@ class ChangeOverTheorem(PossibleHorizon, StrictStart):
         T = np.asarray(t, dtype=np.float64)
         if self._budget.is_trivial:
             return self._at_worst(T)
-        found = np.array([self._budget.bound(float(n)) for n in np.ravel(T)]).reshape(T.shape)
-        return np.minimum(self._at_worst(T), found)
+        bounds = np.array([self._budget.bound(float(n)) for n in np.ravel(T)]).reshape(T.shape)
+        return np.minimum(self._at_worst(T), bounds)
 
     def describe_worth(self, t: int) -> str:
         """Say so where nothing is promised of the regret after t rounds; empty where it is."""

@@ -47,7 +47,7 @@ class CostProbingState(NamedTuple):
         turn: which round of a pair comes next, 1 or 2; 0 for an action that is played by itself.
         is_probe: whether the action is the probe.
         is_next_first: whether the probe of the next pair is played before its centre.
-        first: what was seen in the first round of the pair, if that was played.
+        first: the feedback of the first round of the pair, if that was played.
         rho: how much g can rise over a probe; 0 before g was read.
         bound: an upper bound on the reported g at the centre.
         rounds: how many rounds have been played.
@@ -320,7 +320,7 @@ class CostProbing(Wrapper):
             constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where
                 ``change`` is not given.
             horizon: T.
-            domain: a known set that holds every action, a Ball or a Box.
+            domain: a known set that contains every action, a Ball or a Box.
             base: a theorem-tuned constructor of a certified rule; that of ``CertifiedPFS`` has a
                 regret bound in advance.
             change: v, by how much the costs of two successive rounds differ at an action at most,
@@ -389,7 +389,7 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
         each: the guarantee of the base, which must be one for every round.
         length: :math:`\delta`.
         change: v.
-        dimension: d; the regret is not bounded where it is None.
+        dimension: d; None for no bound on the regret.
     """
 
     title: ClassVar[str] = "Costs by value"
@@ -401,7 +401,7 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
 
     @property
     def name(self) -> str:
-        """The theorem of the base, and what it is for."""
+        """The theorem of the base, and its purpose."""
         return f"{self.each.name}, costs by value (in expectation)"
 
     @property
