@@ -20,6 +20,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINES = ("pyi", "text")
+"""The languages of a line: an import, or an entry, which is no statement."""
 
 
 class Recipe(NamedTuple):
@@ -41,7 +43,7 @@ def read_recipe(text):
     """Return what a recipe adds."""
     told = re.search(r"one file, `(\S+)`.*?\bone line in .*?`(src/\S+)`", text, re.DOTALL)
     blocks = BLOCK.findall(text)
-    line = next(code for language, code in blocks if language == "pyi")
+    line = next(code for language, code in blocks if language in LINES)
     file = next(code for language, code in blocks if language == "python")
     return Recipe(told[1], file, told[2], line)
 
@@ -61,7 +63,7 @@ CHECKER = Recipe(
     re.search(r"one file, here `(\S+)`", FOR_CHECKER)[1],
     BLOCK.findall(FOR_CHECKER)[0][1],
     re.search(r"`_KINDS` of `(\S+)`", FOR_CHECKER)[1],
-    "".join(code for language, code in BLOCK.findall(FOR_CHECKER) if language == "pyi"),
+    "".join(code for language, code in BLOCK.findall(FOR_CHECKER) if language in LINES),
 )
 ADDED = [*RECIPES.values(), CHECKER]
 EACH = pytest.mark.parametrize("added", ADDED, ids=[Path(added.path).stem for added in ADDED])
