@@ -90,7 +90,7 @@ def test_several_become_one_and_play_without_a_violation():
 def test_several_variables_are_one_action_in_the_given_order():
     y = cp.Variable(2)
     limits = [C @ X + y[0] <= 1, y <= 2]
-    with pytest.raises(InvalidValueError, match="variables must say in which order"):
+    with pytest.raises(InvalidValueError, match="variables must give the order"):
         from_cvxpy(limits)
     g = from_cvxpy(limits, [y, X])
     z = np.array([0.5, 3.0, 0.1, 0.2, 0.3])

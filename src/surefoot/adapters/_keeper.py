@@ -256,8 +256,8 @@ def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
         raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
     if reason := filter.knowledge.obstacle_to_margins:
         raise InvalidValueError(
-            f"filter must have knowledge that rests on the reported g alone, because one for "
-            f"{dtype} is reported a larger one, got {type(filter.knowledge).__name__}, {reason}"
+            f"filter must have knowledge that uses only the reported g, because rounding to "
+            f"{dtype} reports a larger one, got {type(filter.knowledge).__name__}, {reason}"
         )
 
 

@@ -163,10 +163,10 @@ class Service:
     def _ask(self) -> Answer:
         return {"action": self._controller.ask().tolist()}
 
-    def _tell(self, **told: Any) -> None:
-        if told.get("within") is not None:
-            told["within"] = _set(told["within"], "within")
-        self._controller.tell(**told)
+    def _tell(self, **fields: Any) -> None:
+        if fields.get("within") is not None:
+            fields["within"] = _set(fields["within"], "within")
+        self._controller.tell(**fields)
 
     def _explain(self, **member: Any) -> Answer:
         why = self._controller.explain(**member)
@@ -210,9 +210,9 @@ class FleetService(Service):
 
     longest: ClassVar[int] = 100 * LONGEST
 
-    def _tell(self, **told: Any) -> None:
-        numbers = {name: _with_nan(told[name]) for name in _OF_MEMBERS}
-        super()._tell(**told | numbers)
+    def _tell(self, **fields: Any) -> None:
+        numbers = {name: _with_nan(fields[name]) for name in _OF_MEMBERS}
+        super()._tell(**fields | numbers)
 
     def _status(self) -> Answer:
         fleet = self._controller
