@@ -110,6 +110,8 @@ class Layout:
         end: where the last part ends.
     """
 
+    end: int
+
     def __init__(self, shapes: Shapes, first: int) -> None:
         self.shapes = shapes
         self.slices: dict[str, slice] = {}
@@ -174,6 +176,16 @@ class Rule:
         compiled: what the extension made of the fields: the handle of the rule, and the doubles of
             a state, of a state up to the learner, and of the scratch memory.
     """
+
+    knowledge: KnowledgeInKernel
+    proposer: ProposerInKernel
+    fields: dict[str, Any]
+    handle: Any
+    size: int
+    scratch: int
+    vectors: dict[str, slice]
+    out: int
+    layout: tuple[Any, Shapes, Shapes]
 
     def __init__(
         self, player: Pair, description: Description, compiled: tuple[Any, int, int, int]

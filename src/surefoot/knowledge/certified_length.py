@@ -87,7 +87,7 @@ from surefoot.knowledge.errors import (
     is_zero,
     list_causes,
 )
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
 from surefoot.knowledge.region import Projection, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
@@ -446,7 +446,7 @@ class LengthInKernel(KnowledgeInKernel):
     tightens = True
 
     def __init__(self, knowledge: CertifiedLength, d: int) -> None:
-        self.fields = share_fields(knowledge.errors, knowledge.reach) | {
+        self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
             "G_g": knowledge.G_g,
             "rho": knowledge.rho,
             "sigma": 0.0 if knowledge.sigma is None else knowledge.sigma,
@@ -455,7 +455,7 @@ class LengthInKernel(KnowledgeInKernel):
         readings = ("rounds", "slack", "since", "read", "upper", "level")
         steps = ("rho", "left", "distance", "target_level", "is_pulled")
         points = ("anchor", "x", "s", "drawn", "target")
-        self.shapes = dict.fromkeys((*readings, *steps), ()) | dict.fromkeys(points, (d,))
+        self.shapes: Shapes = dict.fromkeys((*readings, *steps), ()) | dict.fromkeys(points, (d,))
 
     def put_together(self, parts: dict[str, Any]) -> LengthMemory:
         """Return the memory of parts."""

@@ -87,7 +87,7 @@ from surefoot.knowledge.contradictions import (
     check_start,
 )
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.knowledge.region import Projection, Region, WithinBall
 from surefoot.sets import Ball
@@ -491,10 +491,12 @@ class CurvatureInKernel(KnowledgeInKernel):
     code = 2
 
     def __init__(self, knowledge: QuadraticBounds, beta: Array, d: int) -> None:
-        self.fields = share_fields(knowledge.errors, knowledge.reach) | {"beta": beta}
+        self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
+            "beta": beta
+        }
         value, slope = ((len(beta), 1), (len(beta), d)) if self.has_rows else ((), (d,))
         numbers = ("rounds", "last.round", "anchor.round", "depth", "curvature_seen", "slope_error")
-        self.shapes = {
+        self.shapes: Shapes = {
             **dict.fromkeys(numbers, ()),
             "last.x": (d,),
             "last.value": value,

@@ -49,7 +49,7 @@ from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
 from surefoot.knowledge.region import Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
@@ -378,8 +378,10 @@ class HullInKernel(KnowledgeInKernel):
     code = 0
 
     def __init__(self, knowledge: LipschitzHull, d: int) -> None:
-        self.fields = share_fields(knowledge.errors, knowledge.reach) | {"G_g": knowledge.G_g}
-        self.shapes = {"rounds": ()}
+        self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
+            "G_g": knowledge.G_g
+        }
+        self.shapes: Shapes = {"rounds": ()}
         for name in ("last", "anchor", "start"):
             self.shapes |= {f"{name}.x": (d,), f"{name}.value": (), f"{name}.round": ()}
         self.shapes["rungs"] = (RUNGS, d + 2)

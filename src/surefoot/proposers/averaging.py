@@ -13,7 +13,7 @@ from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Feedback, Info, Number
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep
+from surefoot.knowledge.in_kernel import KernelStep, Shapes
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.descent import add_square
@@ -153,13 +153,13 @@ class AveragingInKernel(ProposerInKernel):
     def __init__(self, proposer: Averaging, d: int) -> None:
         n, self.radius = len(proposer.steps), proposer.radius
         distance = FAR if n > 1 else proposer.far or 0.0
-        self.fields = {
+        self.fields: dict[str, Any] = {
             "scale": _ROOT_HALF * proposer.radius,
             "eta": 0.0 if proposer.eta is None else proposer.eta,
             "far": distance * proposer.radius,
             "points": n,
         }
-        self.shapes = {
+        self.shapes: Shapes = {
             "squares": (),
             "inverse_eta": (),
             "trust.largest": (),

@@ -22,7 +22,7 @@ from surefoot.core.parameters import flag, positive
 from surefoot.core.types import Array, Feedback, Number
 from surefoot.guarantees.observers import CutCost, ObservedRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep
+from surefoot.knowledge.in_kernel import KernelStep, Shapes
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.in_kernel import ProposerInKernel
@@ -126,12 +126,12 @@ class DescentInKernel(ProposerInKernel):
 
     def __init__(self, proposer: Descent) -> None:
         self.radius = proposer.radius
-        self.fields = {
+        self.fields: dict[str, Any] = {
             "ratchet": int(proposer.ratchet),
             "scale": _ROOT_2 * proposer.radius,
             "eta": 0.0 if proposer.eta is None else proposer.eta,
         }
-        self.shapes = {"squares": (), "inverse_eta": ()}
+        self.shapes: Shapes = {"squares": (), "inverse_eta": ()}
 
     def put_together(self, parts: dict[str, Any]) -> DescentState:
         """Return the state of parts."""

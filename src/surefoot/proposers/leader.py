@@ -73,7 +73,7 @@ from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Feedback, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep
+from surefoot.knowledge.in_kernel import KernelStep, Shapes
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
@@ -459,11 +459,11 @@ class LeaderInKernel(ProposerInKernel):
     def __init__(self, proposer: Leader, d: int) -> None:
         n, K = len(proposer.multiples), proposer.slots(d)
         self.leaders, self.slots = n, K
-        self.fields = {
+        self.fields: dict[str, Any] = {
             "cuts": K,
             "strong_convexity": float(proposer.strong_convexity or 0.0),
         }
-        self.shapes = {
+        self.shapes: Shapes = {
             "reach": (),
             "start_value": (),
             "depth": (),

@@ -15,7 +15,7 @@ from surefoot.core.types import (
     Feedback,
 )
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep
+from surefoot.knowledge.in_kernel import KernelStep, Shapes
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.in_kernel import ProposerInKernel
@@ -59,8 +59,8 @@ class ProposalsInKernel(ProposerInKernel):
     code = 0
 
     def __init__(self, proposer: Proposals) -> None:
-        self.fields = {"as_steps": int(proposer.as_steps)}
-        self.shapes = {"learner": (0,)}
+        self.fields: dict[str, Any] = {"as_steps": int(proposer.as_steps)}
+        self.shapes: Shapes = {"learner": (0,)}
 
     def take_apart(self, memory: tuple[()]) -> dict[str, Any]:
         """Return the one part, which is empty."""
