@@ -121,7 +121,7 @@ def test_a_cluster_that_goes_away_is_one_sentence_and_loses_nothing(work, cluste
             cluster.processes[0].kill()
 
     began = time.monotonic()
-    with pytest.raises(RunError, match="lost; what is done is kept"):
+    with pytest.raises(RunError, match="lost; finished cells are stored"):
         run(made, tmp_path / "out", cluster=cluster.address, progress=end, _work=work.slowly)
     assert time.monotonic() - began < 60
     kept = work.contents(tmp_path / "out")
