@@ -487,7 +487,7 @@ def _step_usual(
     columns = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
     if not extension.steps(rule.handle, n, blocks.ravel(), *columns):
         return state.blocks.copy(), state.outs.copy(), stepped
-    stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
+    stepped = (status == 0) & (outs[:, rule.at["alarms"]] == 0) & (outs[:, rule.at["kind"]] != 0)
     keep = stepped[:, None]
     return np.where(keep, blocks, state.blocks), np.where(keep, outs, state.outs), stepped
 

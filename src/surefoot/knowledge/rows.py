@@ -155,13 +155,13 @@ class CurvatureRows(QuadraticBounds):
 
     def describe_to_kernel(self, d: int) -> RowsInKernel | None:
         """Return how the kernel has the rows."""
-        return RowsInKernel.of(self, self.each.beta[:, 0].copy(), d)
+        return RowsInKernel.of(self, self.each.beta[:, 0].copy())
 
 
 class RowsInKernel(CurvatureInKernel):
     """Several constraints of bounded curvature in the kernel."""
 
-    code = 3
+    code = "SF_ROWS"
     has_rows = True
 
 
