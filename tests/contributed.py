@@ -17,8 +17,8 @@ from surefoot import Ball, Constants, Controller, problems
 from surefoot.certified import Certified
 from surefoot.cli.app import app
 from surefoot.controller.check import check, players
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import decode, encode
-from surefoot.core.types import Feedback
 from surefoot.knowledge import Curvature, EmptyRegionError, Errors, LipschitzBall, LipschitzHull
 from surefoot.problems.constraints import Between
 from surefoot.proposers import Adam

@@ -23,8 +23,9 @@ from surefoot import kernel
 from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import FIELDS, Feedback
 from surefoot.core.plain import Packed
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, Info
 from surefoot.knowledge.base import Reading
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.in_kernel import KnowledgeInKernel, Shapes, StepNumbers
@@ -571,25 +572,15 @@ class Compiled:
         return rule.step(state, feedback)
 
 
-KERNEL_READS = (
-    "cost_gradient",
-    "constraint_value",
-    "constraint_subgradient",
-    "value_error",
-    "slope_error",
-    "action",
-    "age",
-    "proposal",
-)
-"""What the kernel reads of a round."""
-NOT_READ = ("cost_value", "direction", "hint")
-"""What no pair of the kernel reads: costs by value, and what only other rules use."""
+_PYTHON = [i for i, field in enumerate(FIELDS) if field.kernel == "python"]
+"""The places of the fields that the kernel leaves to Python."""
+_COUNT = len(FIELDS)
 
 
 def step_in_place(rule: Rule, block: Array, feedback: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did. Nothing has changed if not."""
     extension, age = kernel.compiled(), feedback.age
-    if feedback.within is not None or feedback.context is not None:
+    if len(feedback) != _COUNT or any(feedback[i] is not None for i in _PYTHON):
         return False
     if extension is None or not isinstance(age, int):
         return False

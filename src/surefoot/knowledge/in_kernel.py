@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import Projection
 
