@@ -16,6 +16,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import is_algorithm
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import AsFresh
 from surefoot.core.parameters import (
     Declared,
@@ -24,7 +25,6 @@ from surefoot.core.parameters import (
 from surefoot.core.parts import OfParts
 from surefoot.core.types import (
     Array,
-    Feedback,
     Needs,
     Player,
     Set,
@@ -37,6 +37,10 @@ from surefoot.proposers.base import Proposer
 
 MadeOf: TypeAlias = tuple[tuple[type[Any], ...], tuple[type[Any], ...]]
 """The classes of proposers, and those of knowledge."""
+
+
+USES = frozenset({"value_error", "slope_error", "action", "age", "within"})
+"""The fields of feedback that every pair uses; its knowledge refuses an error that it lacks."""
 
 
 class Parts(Declared):
@@ -131,6 +135,7 @@ class Pair(InContexts, OfParts):
         """What a round must provide."""
         one_run = not self.knowledge.takes_batches or self.proposer.is_one_run
         separately = self.knowledge.row_count > 1
+        in_contexts = {"context"} if self.knowledge.in_contexts else set()
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
             constraint_subgradients=int(self.knowledge.slopes != "unused"),
@@ -139,6 +144,7 @@ class Pair(InContexts, OfParts):
             work=f"m {self.proposer.work}" if separately else self.proposer.work,
             numpy_only=one_run,
             one_run=one_run,
+            fields=USES | in_contexts | self.proposer.fields,
         )
 
     @property

@@ -24,8 +24,9 @@ from surefoot import kernel
 from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import FIELDS, Feedback
 from surefoot.core.plain import Packed
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, Info
 from surefoot.knowledge.base import Reading
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.in_kernel import KnowledgeInKernel
@@ -665,10 +666,9 @@ class Compiled:
         if d not in self.rules:
             description = describe(player, d, extension.ARRAYS) if player.is_plain else None
             self.rules[d] = None
-            if description is not None and (
-                made := extension.make(description.fields, feedback_fields())
-            ):
-                self.rules[d] = Rule(player, description, made, extension)
+            if description is not None:
+                made = extension.make(description.fields, feedback_fields())
+                self.rules[d] = made and Rule(player, description, made, extension)
         return self.rules[d]
 
     def step(self, player: Pair, state: Any, feedback: Feedback) -> tuple[Any, Any] | None:
@@ -679,29 +679,13 @@ class Compiled:
         return rule.step(state, feedback)
 
 
-KERNEL_READS = (
-    "cost_gradient",
-    "constraint_value",
-    "constraint_subgradient",
-    "value_error",
-    "slope_error",
-    "action",
-    "age",
-    "proposal",
-)
-"""What the kernel reads of a round."""
-NOT_READ = ("cost_value", "direction", "hint")
-"""What no pair of the kernel reads: costs by value, and what only other rules use."""
-
-
 def feedback_fields() -> tuple[tuple[str, str, Any], ...]:
     """Return the fields of a feedback for C: the name, what the kernel does with it, the default.
 
     The kernel reads a field or ignores it; Python plays a round in which any other was reported.
     """
-    words = dict.fromkeys(KERNEL_READS, "reads") | dict.fromkeys(NOT_READ, "ignores")
     defaults = Feedback._field_defaults
-    return tuple((name, words.get(name, "python"), defaults[name]) for name in Feedback._fields)
+    return tuple((field.name, field.kernel, defaults.get(field.name)) for field in FIELDS)
 
 
 def step_in_place(rule: Rule, block: Array, feedback: Feedback, out: Array) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 from surefoot import Ball, Feedback, LeaderFollower, kernel, kernel_bridge
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import FIELDS
 from surefoot.core.plain import encode
 from surefoot.kernel_bridge import unpack_block
 from tests._scripts import ROOT
@@ -131,8 +132,10 @@ def test_a_count_out_of_range_is_rejected_in_a_block_of_a_file(count):
 def test_a_field_that_the_kernel_does_not_know_is_python_s(monkeypatch):
     Wider = namedtuple("Wider", [*Feedback._fields, "weight"], defaults=[*Feedback(), None])
     Inner = namedtuple("Inner", ["weight", *Feedback._fields], defaults=[1, *Feedback()])
-    fits = play(PLAYER).rule
+    fits, weight = play(PLAYER).rule, FIELDS[3]._replace(name="weight", kernel="python")
     for kind, usual in ((Wider, None), (Inner, 1)):
+        rows = (*FIELDS, weight) if usual is None else (weight, *FIELDS)
+        monkeypatch.setattr(kernel_bridge, "FIELDS", rows)
         monkeypatch.setattr(kernel_bridge, "Feedback", kind)
         player = LeaderFollower(G_g=1.1, domain=Ball(1.5))
         state = player.init(np.zeros(2))
@@ -140,8 +143,8 @@ def test_a_field_that_the_kernel_does_not_know_is_python_s(monkeypatch):
         block, out = rule.block_of(state), np.empty(rule.out)
         told = kind(**SEEN._asdict())
         assert told.weight == usual
-        for weight in (2.0, np.ones(2), "much", 0.0, False):
-            assert not kernel_bridge.step_in_place(rule, block, told._replace(weight=weight), out)
+        for number in (2.0, np.ones(2), "much", 0.0, False):
+            assert not kernel_bridge.step_in_place(rule, block, told._replace(weight=number), out)
         assert kernel_bridge.step_in_place(rule, block, told, out)
         assert out[rule.at["bound"]] <= 0
         # A rule that was made before does not know where the fields are.

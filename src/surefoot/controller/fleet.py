@@ -22,8 +22,9 @@ from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable, decode, encode
-from surefoot.core.types import Array, ArrayLike, Feedback, FloatArray, Player
+from surefoot.core.types import Array, ArrayLike, FloatArray, Player
 from surefoot.guarantees import Breach, Reaction, Tuned
 from surefoot.kernel import compiled
 from surefoot.kernel_bridge import KernelInfo, KernelState

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import Projection
 

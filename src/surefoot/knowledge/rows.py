@@ -24,8 +24,9 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import anything, count
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import ObserverKind, Reading

@@ -9,9 +9,10 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Info, Number
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region

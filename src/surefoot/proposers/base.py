@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple, final
 
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     Declared,
 )
 from surefoot.core.types import (
     Array,
     Context,
-    Feedback,
 )
 from surefoot.knowledge.base import Knowledge, Memory
 from surefoot.knowledge.region import Region
@@ -54,6 +54,11 @@ class Proposer(Declared):
     work: ClassVar[str] = "d"
     is_one_run: ClassVar[bool] = False
     in_contexts: ClassVar[bool] = False
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of feedback that it uses, beside those that every pair uses; none."""
+        return frozenset()
 
     def init(self, x1: Array) -> Memory:
         """Return the state of the learner before the first round; empty by default."""

@@ -17,9 +17,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from surefoot.core import checks
 from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Span
 from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Array, Number
 from surefoot.guarantees.observers import CutCost, ObservedRegret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.in_kernel import KernelStep

@@ -67,10 +67,11 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative, Span
 from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.in_kernel import KernelStep
@@ -79,7 +80,7 @@ from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.proposers.descent import add_square
 from surefoot.proposers.in_kernel import ProposerInKernel
-from surefoot.proposers.learner import ask_learner, start_learner
+from surefoot.proposers.learner import ask_learner, forecasts_of, start_learner
 from surefoot.proposers.trust import Trust, reweigh
 from surefoot.sets import Ball, project_halfspace
 
@@ -193,6 +194,11 @@ class Leader(Proposer):
         """The steps of the leaders, as multiples of eta."""
         is_single = self.leader is not None or self.strong_convexity is not None
         return (1.0,) if is_single else MULTIPLES
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The forecasts that a given learner uses."""
+        return frozenset() if self.leader is None else forecasts_of(self.leader)
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""

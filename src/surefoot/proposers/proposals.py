@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     flag,
 )
 from surefoot.core.types import (
     Array,
-    Feedback,
 )
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.in_kernel import KernelStep

@@ -14,8 +14,8 @@ from surefoot import kernel
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable
-from surefoot.core.types import Feedback
 from surefoot.guarantees import Tuned
 from surefoot.kernel_bridge import Rule
 from surefoot.knowledge.base import Knowledge

@@ -13,8 +13,9 @@ from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import nonnegative, positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Set
+from surefoot.core.types import Array, Info, Needs, Number, Set
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
@@ -24,7 +25,7 @@ from surefoot.knowledge.region import Region
 from surefoot.proposers.leader import Leader, LeaderState
 from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
 from surefoot.rules.certified.leader_follower import LeaderFollower
-from surefoot.rules.wrappers.wrapper import Wrapper, refuse_slope_error
+from surefoot.rules.wrappers.wrapper import Wrapper
 
 __all__ = ["Probing", "ValuesFollower", "ValuesOnly"]
 
@@ -92,6 +93,7 @@ class Probing(Wrapper):
         near: how close to the boundary probes begin, relative to the deepest action.
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     other_needs: ClassVar[dict[str, Any]] = {"constraint_subgradients": 0}
 
@@ -121,7 +123,6 @@ class Probing(Wrapper):
     def step(self, state: ProbingState, feedback: Feedback) -> tuple[ProbingState, Info]:
         """Return the state after a round and its details: the formulas of the docstring."""
         located, i = self.locate(state, feedback), state.probing
-        refuse_slope_error(located, "finds slopes by probes")
         if located.constraint_value is None:
             base, info = self.base.step(state.base, located)
             return state._replace(x=base.x, base=base, probing=-1), info
