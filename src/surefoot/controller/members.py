@@ -185,11 +185,17 @@ class Members(NamedTuple):
     aside: Mapping[int, LoopState]
 
     @classmethod
-    def begin(cls, names: Iterable[str], runs: Sequence[Run]) -> Self:
-        """Return members before their first round."""
+    def begin(cls, names: Iterable[str], runs: Sequence[Run], *, is_fresh: bool = True) -> Self:
+        """Return members before their first round.
+
+        Args:
+            names: of the members.
+            runs: what each plays.
+            is_fresh: whether they are to be played; else each is put before it is.
+        """
         starts, names = np.array([run.start for run in runs]), tuple(names)
         n = len(starts)
-        loops = {i: begin_member(run) for i, run in enumerate(runs)}
+        loops = {i: begin_member(run) for i, run in enumerate(runs)} if is_fresh else {}
         by_key: dict[tuple[Any, ...], list[int]] = {}
         for i, run in enumerate(runs):
             if (key := _key(run)) is not None:
@@ -197,7 +203,7 @@ class Members(NamedTuple):
         groups = []
         for at in by_key.values():
             group = Group.of(runs[at[0]], np.array(at))
-            for row, i in enumerate(at):
+            for row, i in enumerate(at if is_fresh else ()):
                 group.blocks[row] = group.rule.block_of(loops.pop(i).state)
             groups.append(group)
         return cls(
