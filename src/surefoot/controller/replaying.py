@@ -14,10 +14,17 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.controller import records
-from surefoot.controller.decide import apply_order, decide
+from surefoot.controller.decide import decide
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.members import Members, Name, Report, Solo, begin_member
+from surefoot.controller.members import (
+    Members,
+    Name,
+    Report,
+    Solo,
+    begin_member,
+    order_one,
+)
 from surefoot.controller.records import Steps
 from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
@@ -563,7 +570,8 @@ class Shadow:
             then = self.run
             if "player" in record:
                 then = records.run_from(self.reader, record, self.given, size)
-            self.loop, self.run = apply_order(self.run, self.loop, record, then).loop, then
+            decision = order_one(record.get("member"), self.run, self.loop, record, then)
+            self.loop, self.run = decision.loop, then
             return self._compare_next(record)
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])
