@@ -1,4 +1,4 @@
-"""Follow a journal line by line, and judge every action before it is played."""
+"""Follow the records of one member, and judge every action before it is played."""
 
 from __future__ import annotations
 
@@ -117,7 +117,9 @@ class Follower:
         self.places: dict[int, Point] = {}
         self.here: tuple[Point, Bounds | None] = (self.start, None)
         if self.kind.in_contexts:
-            self._take_context(line["loop"]["state"]["memory"]["context"])
+            self._take_context(
+                line["loop"]["state"]["memory"]["context"] or self.kind.first_context
+            )
 
     # --- what a kind of knowledge asks -----------------------------------------------------------
 
@@ -201,13 +203,26 @@ class Follower:
         if any(line[name] != part for name, part in self.player.encoded.items()):
             raise WrongError("another player must come with a fresh start, by a resume")
 
+    def _take_file(self, line: dict[str, Any]) -> None:
+        """Take the first line of a later file of a fleet, as far as it is about this member."""
+        self._refuse_another(line)
+
+    def _take_left(self, line: dict[str, Any]) -> None:
+        """Take the end of a member."""
+        self.events.append((self.t, "left"))
+
     def _take_snapshot(self, line: dict[str, Any]) -> None:
         """Take a snapshot: its state is compared."""
         if "loop" not in line:
             raise WrongError("a snapshot has no state")
 
     def _take_refused(self, line: dict[str, Any]) -> None:
-        """Take a refusal: what was known of the action at hand does not stand."""
+        """Take a refusal: what was known of the action at hand does not stand.
+
+        In a fleet a member whose numbers could not be used is refused, too: that breaks nothing.
+        """
+        if line.get("breaches") == []:
+            return
         self.current = None
         self.proved.forget(self.action)
         self.proofs.pop(self.t, None)
@@ -220,6 +235,8 @@ class Follower:
         self._take_context(line["context"])
         self.current = None
         self._judge(line, self.action)
+        if self.t == 1 and self.action == self.start:  # which nothing has to certify
+            self.unjudged.pop(self.t, None)
 
     def _take_hold(self, line: dict[str, Any]) -> None:
         """Take an order to hold."""
