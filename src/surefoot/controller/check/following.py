@@ -41,7 +41,7 @@ class Places:
 
     def learn(self, x: Point, bounds: Bounds, t: int) -> None:
         """Keep what g is at most at an action in round t."""
-        first = [up - self.drift * t for up in bounds]
+        first = _age(bounds, -self.drift * t)
         self.known[tuple(x)] = least(first, self.known.get(tuple(x))) or first
 
     def forget(self, x: Point) -> None:
@@ -51,7 +51,12 @@ class Places:
     def level(self, x: Point, t: int) -> Bounds | None:
         """Return what g is at most at an action in round t; None where nothing is known."""
         found = self.known.get(tuple(x))
-        return None if found is None else [up + self.drift * t for up in found]
+        return None if found is None else _age(found, self.drift * t)
+
+
+def _age(bounds: Bounds, rise: Fraction) -> Bounds:
+    """Return bounds that rise by as much in every row; most limits do not move."""
+    return [up + rise for up in bounds] if rise else bounds
 
 
 class Follower:
@@ -141,12 +146,12 @@ class Follower:
         """Return what a player may count on where something was read, the least first."""
         aged = (self.t - reading.round) * self.drift
         found = [self.level(reading.x)]
-        found += [[up + aged for up in bounds] for bounds in (reading.own, reading.raw)]
+        found += [_age(bounds, aged) for bounds in (reading.own, reading.raw)]
         return [bounds for bounds in found if bounds is not None]
 
     def level_in(self, reading: Reading, t: int) -> Bounds:
         """Return what g was at most in another round, where something was read."""
-        aged = [up + abs(t - reading.round) * self.drift for up in reading.own]
+        aged = _age(reading.own, abs(t - reading.round) * self.drift)
         return aged if self.drift else least(aged, self.level(reading.x)) or aged
 
     def round_of(self, count: Any) -> int:
