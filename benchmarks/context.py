@@ -17,7 +17,8 @@ import numpy as np
 
 from surefoot import LeaderFollower
 from surefoot.certified import Certified
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge import (
     Additive,
     ContextHull,

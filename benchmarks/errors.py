@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import Constants, problems
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.problems.constraints import QuadraticForm
 from surefoot.problems.costs import Linear
 from surefoot.rules import CertifiedDualAveraging, CertifiedOGD, CertifiedPFS, LeaderFollower

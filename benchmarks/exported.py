@@ -20,7 +20,7 @@ import numpy as np
 
 from surefoot import Ball, kernel
 from surefoot.controller.export import c_header
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.knowledge import Curvature, CurvatureRows, LipschitzHull
 from surefoot.rules import (
     CertifiedDualAveraging,

@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.learning import CHANGES, least_cost, streams
 from surefoot import Ball, LeaderFollower, Problem, play
-from surefoot.core.types import Array, Feedback, Info, needs_of
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info, needs_of
 from surefoot.rules import AdaGradFTRL, OptimisticDualAveraging
 from surefoot.sets import Box
 

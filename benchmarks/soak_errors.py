@@ -29,7 +29,8 @@ import numpy as np
 from benchmarks import evidence
 from surefoot import Ball
 from surefoot.certified import Certified
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge import (
     Curvature,
     CurvatureRows,

@@ -93,12 +93,11 @@ def _works(player: Any, start: Any, seen: list[Feedback]) -> dict[str, Work]:
     rule = player.compiled.rule(player, start.x)
     extension, out = kernel.compiled(), np.empty(rule.out)
     assert extension is not None
-    told = [(f.cost_gradient, f.constraint_value, f.constraint_subgradient) for f in seen]
 
     def call() -> None:
         block, step, handle = rule.block_of(start), extension.step, rule.handle
-        for gradient, g, s in told:
-            step(handle, block, gradient, g, s, None, None, None, None, None, out)
+        for feedback in seen:
+            step(handle, block, feedback, out)
 
     def update(step: Any) -> None:
         state = start

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 import surefoot as sf
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info
 from surefoot.experiments.compare import Comparison
 from surefoot.problems.constraints import FunctionConstraint
 from surefoot.problems.costs import Quadratic

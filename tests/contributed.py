@@ -17,8 +17,8 @@ from surefoot import Ball, Constants, Controller, problems
 from surefoot.certified import Certified
 from surefoot.cli.app import app
 from surefoot.controller.check import check, players
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import decode, encode
-from surefoot.core.types import Feedback
 from surefoot.knowledge import Curvature, EmptyRegionError, Errors, LipschitzBall, LipschitzHull
 from surefoot.problems.constraints import Between
 from surefoot.proposers import Adam
@@ -427,7 +427,7 @@ def test_a_wrapper_rejects_what_it_would_not_keep():
     with pytest.raises(ValueError, match="start_bound must be None for a rule that is held"):
         Held(base=Certified(proposer=Adam(eta=0.1), knowledge=known))
     held = Held(base=base)
-    with pytest.raises(ValueError, match="age must be 0 for a rule that holds its action, got 1"):
+    with pytest.raises(ValueError, match="age is not used by Held: leave it out"):
         held.step(held.init(np.zeros(2)), Feedback(None, -0.5, np.ones(2), age=1))
 
 

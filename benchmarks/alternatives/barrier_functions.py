@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Row, named, tabulated
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge import Curvature
 from surefoot.rules import RegionFilter, SafetyFilter
 from surefoot.sets import Ball

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import TRIALS, Program, Row, named, tabulated
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.knowledge import Curvature
 from surefoot.rules import LBSGD, CertifiedOGD, CertifiedPFS
 from surefoot.sets import Ball

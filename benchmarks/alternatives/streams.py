@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alternatives.rows import Row, named, tabulated
-from surefoot.core.types import Array, Feedback, Info, needs_of
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info, needs_of
 from surefoot.guarantees import unpack
 from surefoot.problems import Problem, random_polytope
 from surefoot.problems.constraints import QuadraticForm

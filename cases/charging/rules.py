@@ -13,7 +13,8 @@ from cases.charging import (
 )
 from surefoot.certified import Certified
 from surefoot.controller import Controller
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge import Additive, ContextHull, CurvatureRows, EmptyRegionError, Reading
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import DPP

@@ -12,7 +12,8 @@ import numpy as np
 from cases.cones import project
 from cases.portfolio import REFERENCE, risk_portfolio, share_returns
 from cases.show import KNOWING, Run, draw, main
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info
 from surefoot.games import Trace, play
 from surefoot.rules import PFS, CertifiedPFS, LeaderFollower, ScalarDPP
 

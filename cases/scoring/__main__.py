@@ -12,7 +12,8 @@ import numpy as np
 from cases.cones import project
 from cases.scoring import census_people, fair_scoring
 from cases.show import KNOWING, Run, draw, main
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info
 from surefoot.games import Trace, play
 from surefoot.rules import (
     DPP,

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from surefoot.core.types import Array, Feedback, Info, Needs
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Info, Needs
 
 __all__ = ["Multipliers"]
 

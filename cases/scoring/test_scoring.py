@@ -6,7 +6,7 @@ import pytest
 from cases.cones import project
 from cases.scoring import census_people, fair_scoring
 from cases.scoring.__main__ import Insider, play_all
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.games import play
 from surefoot.rules import CertifiedDualAveraging, CertifiedOGD
 from surefoot.testing import check_constraint

@@ -17,7 +17,7 @@ from surefoot.certified import Certified as Certified
 from surefoot.controller import Controller as Controller, replay as replay
 from surefoot.core.constants import Constants as Constants
 from surefoot.core.errors import SurefootError as SurefootError
-from surefoot.core.types import Feedback as Feedback
+from surefoot.core.feedback import Feedback as Feedback
 from surefoot.experiments.compare import compare as compare
 from surefoot.games import Trace as Trace, play as play
 from surefoot.guarantees.guarantee import Guarantee as Guarantee

@@ -30,10 +30,10 @@ from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.points import dimension_of
 from surefoot.core.types import (
     Array,
-    Feedback,
     Info,
 )
 from surefoot.kernel_bridge import Compiled

@@ -17,6 +17,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import is_algorithm
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import AsFresh
 from surefoot.core.parameters import (
     Declared,
@@ -25,7 +26,6 @@ from surefoot.core.parameters import (
 from surefoot.core.parts import OfParts
 from surefoot.core.types import (
     Array,
-    Feedback,
     Needs,
     Player,
     Set,
@@ -38,6 +38,10 @@ from surefoot.proposers.base import Proposer
 
 MadeOf: TypeAlias = tuple[tuple[type[Any], ...], tuple[type[Any], ...]]
 """The classes of proposers, and those of knowledge."""
+
+
+USES = frozenset({"value_error", "slope_error", "action", "age", "within"})
+"""The fields of feedback that every pair uses; its knowledge refuses an error that it lacks."""
 
 
 class Parts(Declared):
@@ -134,6 +138,7 @@ class Pair(InContexts, OfParts):
         """What a round must provide."""
         one_run = not self.knowledge.takes_batches or self.proposer.is_one_run
         separately = self.knowledge.row_count > 1
+        in_contexts = {"context"} if self.knowledge.in_contexts else set()
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
             constraint_subgradients=int(self.reads_slopes),
@@ -142,7 +147,13 @@ class Pair(InContexts, OfParts):
             work=f"m {self.proposer.work}" if separately else self.proposer.work,
             numpy_only=one_run,
             one_run=one_run,
+            fields=USES - self._unused | in_contexts | self.proposer.fields,
         )
+
+    @property
+    def _unused(self) -> frozenset[str]:
+        """The fields of other pairs that this one does not use."""
+        return frozenset() if self.proposer.reads_slopes else frozenset({"slope_error"})
 
     @property
     def reads_slopes(self) -> bool:
@@ -169,12 +180,22 @@ class Pair(InContexts, OfParts):
         """Return feedback with its action; the first must be the start if it has a start_bound."""
         located = super().locate(state, feedback)
         if not self.proposer.reads_slopes:
-            located = _refuse_slopes(located)
+            located = self._refuse_slope(located)
         is_first = self.knowledge.bounds_start and not state.memory.rounds
         if is_first and not (located.action == state.x).all():
             rule = "the start until it was measured, because start_bound is given"
             raise checks.invalid("action", rule, located.action)
         return located
+
+    def _refuse_slope(self, feedback: Feedback) -> Feedback:
+        """Return feedback without a subgradient; raise if one was reported.
+
+        A subgradient of zeros is none: arrays of several members have a row for each.
+        """
+        if feedback.constraint_subgradient is not None and np.any(feedback.constraint_subgradient):
+            name = type(self).__name__
+            raise InvalidValueError(f"constraint_subgradient is not used by {name}: leave it out")
+        return feedback._replace(constraint_subgradient=None)
 
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state of the same round with the action x; before a reading, a new start."""
@@ -223,17 +244,3 @@ def _certify_by_values(knowledge: Knowledge, learner: Proposer) -> Knowledge:
         rule = f"of one limit that values certify, for {type(learner).__name__}"
         raise checks.invalid("knowledge", rule, knowledge)
     return replace(knowledge, errors=replace(knowledge.errors, slope=math.inf))
-
-
-def _refuse_slopes(feedback: Feedback) -> Feedback:
-    """Return feedback without a subgradient; raise if one was reported, or its error.
-
-    A subgradient of zeros is none: arrays of several members have a row for each.
-    """
-    rule = "None for a rule that finds slopes by probes"
-    s = feedback.constraint_subgradient
-    if feedback.slope_error is not None:
-        raise checks.invalid("slope_error", rule, feedback.slope_error)
-    if s is not None and np.any(s):
-        raise checks.invalid("constraint_subgradient", rule, s)
-    return feedback._replace(constraint_subgradient=None)

@@ -7,15 +7,16 @@ if the kernel does not support the pair or the form of the feedback, or rejects 
 place makes sentences, and the engine may change in the middle of a run.
 
 No kind of knowledge and no proposer is named here: each answers for itself
-(:mod:`surefoot.knowledge.in_kernel`).
+(:mod:`surefoot.knowledge.in_kernel`). Nor is there a number or an order of the C text: the text
+tells what its blocks have (:class:`Layout`), and its codes have names.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,26 +24,29 @@ from surefoot import kernel
 from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import FIELDS, Feedback
 from surefoot.core.plain import Packed
-from surefoot.core.types import Array, Feedback, Info
+from surefoot.core.types import Array, Info
 from surefoot.knowledge.base import Reading
 from surefoot.knowledge.errors import Errors
-from surefoot.knowledge.in_kernel import KnowledgeInKernel, Shapes, StepNumbers
+from surefoot.knowledge.in_kernel import KnowledgeInKernel
 from surefoot.knowledge.region import Projection
 from surefoot.proposers.in_kernel import ProposerInKernel
 
-__all__ = ["Compiled", "KernelInfo", "KernelState", "Rule", "describe_domain", "step_in_place"]
+__all__ = [
+    "Compiled",
+    "KernelInfo",
+    "KernelState",
+    "Layout",
+    "Rule",
+    "describe_domain",
+    "step_in_place",
+    "unpack_block",
+]
 
-VECTORS = ("centre", "lower", "upper", "middle", "beta")
-"""The fields of a rule that are no numbers."""
-STATE = 6
-"""The kernel's status for a state whose counts are out of range."""
-OUT = len(StepNumbers._fields)
-"""The numbers of an info, before its vectors."""
-BOUND, CUT, ALARMS, KIND, PROJECTION_ERROR = map(
-    StepNumbers._fields.index, ("bound", "cut", "alarms", "kind", "projection_error")
-)
-"""Where the numbers are that most rounds read; the kind of the certificate is 0 for none."""
+Part: TypeAlias = tuple[str, tuple[int, ...]]
+"""The name of a part of a block, and its shape, () for a number."""
+
 LONG = 4_000
 """Doubles of a block that is copied no further than it is used."""
 
@@ -64,8 +68,14 @@ class Description(NamedTuple):
     fields: dict[str, Any]
 
 
-def describe(player: Pair, d: int) -> Description | None:
-    """Return a pair in a dimension, for C to judge; None if a part has no place in the kernel."""
+def describe(player: Pair, d: int, arrays: Iterable[str]) -> Description | None:
+    """Return a pair in a dimension, for C to judge; None if a part has no place in the kernel.
+
+    Args:
+        player: the pair.
+        d: the dimension.
+        arrays: the fields of ``sf_rule`` that are no numbers.
+    """
     knowledge: KnowledgeInKernel | None = player.knowledge.in_kernel(d)
     if knowledge is None or player.ramp:
         return None
@@ -78,8 +88,8 @@ def describe(player: Pair, d: int) -> Description | None:
     sizes = {"d": d, "rows": player.knowledge.row_count}
     codes = {"proposer": proposer.code, "knowledge": knowledge.code}
     fields = sizes | codes | domain | knowledge.fields | proposer.fields
-    numbers = [value for name, value in fields.items() if name not in VECTORS]
-    is_one = all(isinstance(value, (int, float)) for value in numbers)
+    numbers = [value for name, value in fields.items() if name not in arrays]
+    is_one = all(isinstance(value, (int, float, str)) for value in numbers)
     return Description(knowledge, proposer, fields) if is_one else None
 
 
@@ -89,7 +99,7 @@ def describe_domain(domain: Any, d: int) -> dict[str, Any] | None:
     A set answers by ``kernel_fields`` of its very class: a subclass may change any method.
     """
     if domain is None:
-        return {"domain": 0}
+        return {"domain": "SF_ANYWHERE"}
     is_own = "kernel_fields" in vars(type(domain))
     fields: dict[str, Any] | None = domain.kernel_fields(d) if is_own else None
     return fields
@@ -99,10 +109,10 @@ def describe_domain(domain: Any, d: int) -> dict[str, Any] | None:
 
 
 class Layout:
-    """Named parts of a block of doubles, one after the other.
+    """Named parts of a block of doubles, one after the other, as the C text lists them.
 
     Args:
-        shapes: those of the parts, in the order of the block.
+        parts: names and shapes in the order of the block; a dotted name is a path.
         first: where the first part begins.
 
     Attributes:
@@ -112,42 +122,54 @@ class Layout:
 
     end: int
 
-    def __init__(self, shapes: Shapes, first: int) -> None:
-        self.shapes = shapes
+    def __init__(self, parts: Iterable[Part], first: int = 0) -> None:
+        self.parts = tuple(parts)
+        self.first = self.end = first
         self.slices: dict[str, slice] = {}
-        self.end = first
-        for name, shape in shapes.items():
+        for name, shape in self.parts:
             start, self.end = self.end, self.end + math.prod(shape)
             self.slices[name] = slice(start, self.end)
+
+    def section(self, group: str) -> Layout:
+        """Return the layout of the parts of a group, which are together, without its name."""
+        ahead = f"{group}."
+        own = [(name, shape) for name, shape in self.parts if name.startswith(ahead)]
+        first = self.slices[own[0][0]].start if own else self.end
+        return Layout([(name.removeprefix(ahead), shape) for name, shape in own], first)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts."""
+        return [name for name, _ in self.parts]
 
     @cached_property
     def _numbers(self) -> tuple[list[str], Array]:
         """The names of the numbers, and where they are."""
-        names = [name for name, shape in self.shapes.items() if not shape]
+        names = [name for name, shape in self.parts if not shape]
         return names, np.array([self.slices[name].start for name in names], dtype=np.intp)
 
     @cached_property
     def _arrays(self) -> list[tuple[str, slice, tuple[int, ...]]]:
         """The names of the other parts, where they are, and their shapes."""
-        return [(name, self.slices[name], shape) for name, shape in self.shapes.items() if shape]
+        return [(name, self.slices[name], shape) for name, shape in self.parts if shape]
 
     @cached_property
     def _groups(self) -> dict[str, dict[str, str]]:
-        """The dotted names by their first word, and there by their second."""
+        """The dotted names by their first word, and there by the rest."""
         groups: dict[str, dict[str, str]] = {}
-        for name in self.shapes:
+        for name, _ in self.parts:
             group, dot, entry = name.partition(".")
             if dot:
                 groups.setdefault(group, {})[entry] = name
         return groups
 
     def write(self, parts: Mapping[str, Any], block: Array) -> None:
-        """Write the parts of a memory into a block.
+        """Write parts into a block.
 
         Raises:
             InvalidValueError: for a part of another shape than it has in the kernel.
         """
-        for name, shape in self.shapes.items():
+        for name, shape in self.parts:
             part = np.asarray(parts[name], dtype=np.float64)
             if part.shape != shape:
                 raise InvalidValueError(
@@ -167,14 +189,80 @@ class Layout:
         return parts
 
 
+class StateLayout(Layout):
+    """The parts of a state: the action x, those of the memory, and those of the learner."""
+
+    @cached_property
+    def memory(self) -> Layout:
+        """The parts of the memory."""
+        return self.section("memory")
+
+    @cached_property
+    def learner(self) -> Layout:
+        """The parts of the learner."""
+        return self.section("learner")
+
+    @property
+    def data(self) -> list[list[Any]]:
+        """Names and shapes as lists, which :func:`unpack_block` takes."""
+        return [[name, list(shape)] for name, shape in self.parts]
+
+
+def unpack_block(
+    knowledge: KnowledgeInKernel, proposer: ProposerInKernel, data: Any, block: Array
+) -> CertifiedState:
+    """Return the state of a block that was stored with its layout; it needs no compiled kernel.
+
+    Args:
+        knowledge: the knowledge in the kernel.
+        proposer: the proposer in the kernel.
+        data: ``Rule.layout_data`` of the rule that made the block. It may be of a file: then
+            :func:`~surefoot.core.restore.check_form` compares the shapes with those of a state.
+        block: its doubles.
+
+    Raises:
+        InvalidValueError: if the layout is not that of such a state, or of another block.
+    """
+    try:
+        parts = [(str(name), tuple(map(int, shape))) for name, shape in data]
+        if any(length < 0 for _, shape in parts for length in shape):
+            raise ValueError("a length below 0")
+        layout = StateLayout(parts)
+        if block.shape != (layout.end,) or len(layout.slices) != len(parts):
+            raise ValueError("a block of another length")
+        return CertifiedState(
+            block[layout.slices["x"]],
+            knowledge.put_together(layout.memory.read(block)),
+            proposer.put_together(layout.learner.read(block)),
+        )
+    except InvalidValueError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        kinds = (knowledge, proposer)
+        names = " and ".join(type(kind).__name__ for kind in kinds)
+        raise InvalidValueError(
+            f"layout must be that of a state of {names}, got {checks.repr_line(data)}"
+        ) from error
+
+
 class Rule:
     """A pair in one dimension as the kernel has it, and its states as blocks of doubles.
 
     Args:
         player: the pair.
         description: what its parts say of themselves.
-        compiled: what the extension made of the fields: the handle of the rule, and the doubles of
-            a state, of a state up to the learner, and of the scratch memory.
+        made: what the extension made of the fields: the handle of the rule, and the doubles of a
+            state, of what a step writes, and of the scratch memory.
+        extension: the compiled step. It lists the parts of a state and of what a step writes: of
+            each the name, the shape, and the largest number that a count may be.
+
+    Attributes:
+        layout: the parts of a state.
+        written: the parts of what a step writes.
+        at: where the numbers of these are.
+        count: where a block counts the rows of its last part that are used; None if all are.
+        most_count: the largest number there.
+        certificates: the names of the inequalities that certify an action, by number.
     """
 
     knowledge: KnowledgeInKernel
@@ -182,50 +270,41 @@ class Rule:
     fields: dict[str, Any]
     handle: Any
     size: int
-    scratch: int
-    vectors: dict[str, slice]
     out: int
-    layout: tuple[Any, Shapes, Shapes]
+    scratch: int
 
     def __init__(
-        self, player: Pair, description: Description, compiled: tuple[Any, int, int, int]
+        self,
+        player: Pair,
+        description: Description,
+        made: tuple[Any, int, int, int],
+        extension: Any,
     ) -> None:
         self.player = player
         self.knowledge, self.proposer, self.fields = description
-        self.handle, self.size, _, self.scratch = compiled
+        self.handle, self.size, self.out, self.scratch = made
         self.d: int = self.fields["d"]
         self.rows: int = self.fields["rows"]
-        sizes = {"wanted": self.d, "found": self.d, "weights": self.rows, "kept": self.d}
-        vectors = Layout({name: (size,) for name, size in sizes.items()}, OUT)
-        self.vectors, self.out = vectors.slices, vectors.end
-        kinds = (type(self.knowledge), type(self.proposer))
-        self.layout = (kinds, self.knowledge.shapes, self.proposer.shapes)
+        state, written = extension.layout(self.handle)
+        self.certificates: tuple[str, ...] = extension.CERTIFICATES
+        self.layout = StateLayout((name, shape) for name, shape, _ in state)
+        self.written = Layout((name, shape) for name, shape, _ in written)
+        self.vectors = self.written.slices
+        names = [name for name, shape in self.written.parts if not shape]
+        self.at = {name: self.vectors[name].start for name in names}
+        self.numbers = len(names)  # which come first
+        self.kind_of_certificate = self.at["kind"]
+        counts = [(name, most) for name, _, most in state if most is not None]
+        name, most_count = counts[0] if counts else ("", 0)
+        self.most_count: int = most_count
+        self.count = self.layout.slices[name].start if counts else None
+        self.counted = name.removeprefix("learner.").removesuffix(".count")
+        self.form = (type(self.knowledge), type(self.proposer), self.layout.parts)
 
-    @cached_property
-    def action(self) -> Layout:
-        """The action, which is the first part of a block."""
-        return Layout({"x": (self.d,)}, 0)
-
-    @cached_property
-    def memory(self) -> Layout:
-        """The parts of the memory, after the action."""
-        return Layout(self.knowledge.shapes, self.action.end)
-
-    @cached_property
-    def learner(self) -> Layout:
-        """The parts of the learner, after the memory."""
-        return Layout(self.proposer.shapes, self.memory.end)
-
-    @cached_property
-    def count(self) -> int | None:
-        """Where a block counts the rows of its last part that are used; None if all are."""
-        counted = self.proposer.counted
-        return self.learner.slices[counted + ".count"].start if counted else None
-
-    @cached_property
-    def last_shape(self) -> tuple[int, ...]:
-        """The shape of the last part of a block."""
-        return [*self.proposer.shapes.values()][-1]
+    @property
+    def layout_data(self) -> list[list[Any]]:
+        """The names and shapes of the parts of a block, as plain data; see :func:`unpack_block`."""
+        return self.layout.data
 
     def __reduce__(self) -> Any:
         return make_rule, (self.player, self.d)
@@ -235,7 +314,7 @@ class Rule:
         block, out = self.block_of(state), np.empty(self.out)
         if block is None or not step_in_place(self, block, feedback, out):
             return None
-        if not out[KIND]:  # nothing was read yet, so nothing is certified
+        if not out[self.kind_of_certificate]:  # nothing was read yet, so nothing is certified
             return state, Info(state.x, proposal=state.x)
         after = KernelState(self, block)
         return after, KernelInfo(state, after, feedback, out)
@@ -246,7 +325,7 @@ class Rule:
         Raises:
             InvalidValueError: for parts of other shapes than the kernel has.
         """
-        if type(state) is KernelState and (state.rule is self or state.rule.layout == self.layout):
+        if type(state) is KernelState and (state.rule is self or state.rule.form == self.form):
             return self._copy(state.block)
         try:
             return self._pack(state)
@@ -261,21 +340,25 @@ class Rule:
             ) from error
 
     def _pack(self, state: CertifiedState) -> Array | None:
-        memory = self.knowledge.take_apart(state.memory)
-        learner = self.proposer.take_apart(state.learner)
+        layout = self.layout
+        memory = self.knowledge.take_apart(state.memory, layout.memory.names)
+        learner = self.proposer.take_apart(state.learner, layout.learner.names)
         if memory is None or learner is None:
             return None
         block = _room(self.size)
-        self.action.write({"x": state.x}, block)
-        self.memory.write(memory, block)
-        self.learner.write(learner, block)
+        x = np.asarray(state.x, dtype=np.float64)
+        if x.shape != (self.d,):
+            raise InvalidValueError(f"state must have x of shape {(self.d,)}, got shape {x.shape}")
+        block[layout.slices["x"]] = x
+        layout.memory.write(memory, block)
+        layout.learner.write(learner, block)
         return block
 
     def _copy(self, block: Array) -> Array:
         """Return a copy of a block; of a long one, without the rows that are not used."""
         if self.size < LONG or self.count is None:
             return block.copy()
-        rows, length = self.last_shape
+        _, (rows, length) = self.layout.parts[-1]
         used = self.size - (rows - int(block[self.count])) * length
         copy = _room(self.size)
         copy[:used] = block[:used]
@@ -283,11 +366,11 @@ class Rule:
 
     def memory_of(self, block: Array) -> Any:
         """Return the memory of a block."""
-        return self.knowledge.put_together(self.memory.read(block))
+        return self.knowledge.put_together(self.layout.memory.read(block))
 
     def learner_of(self, block: Array) -> Any:
         """Return the state of the learner of a block."""
-        return self.proposer.put_together(self.learner.read(block))
+        return self.proposer.put_together(self.layout.learner.read(block))
 
 
 def _room(size: int) -> Array:
@@ -409,14 +492,38 @@ class KernelInfo(Info):
 
     def __new__(cls, before: Any, after: KernelState, feedback: Feedback, out: Array) -> KernelInfo:
         """Return the info; of its fields only x is filled."""
-        x, rule, numbers = after.x, after.rule, out[:OUT].tolist()
+        x, rule = after.x, after.rule
+        numbers = out[: rule.numbers].tolist()
         row = (x, None, None, (), None, None, before, after, feedback, out, numbers, rule)
         return tuple.__new__(cls, row)
 
+    def _number(self, name: str) -> float:
+        """Return a number that the kernel wrote."""
+        number: float = self._written[self._rule.at[name]]
+        return number
+
     @property
-    def numbers(self) -> StepNumbers:
-        """The numbers that the kernel wrote."""
-        return tuple.__new__(StepNumbers, self._written)
+    def numbers(self) -> Mapping[str, float]:
+        """The numbers that the kernel wrote, by name."""
+        return dict(zip(self._rule.at, self._written, strict=True))
+
+    @property
+    def noted(self) -> Mapping[str, float]:
+        """The numbers that the proposer noted, by name."""
+        ahead, numbers = "note.", self.numbers
+        return {n.removeprefix(ahead): v for n, v in numbers.items() if n.startswith(ahead)}
+
+    @property
+    def lags(self) -> list[float]:
+        """What the action has cost more than each leader."""
+        lags: list[float] = self._vector("lags").tolist()
+        return lags
+
+    @property
+    def kind(self) -> str:
+        """The name of the inequality that certifies the next action."""
+        names: tuple[str, ...] = self._rule.certificates
+        return names[int(self._number("kind"))]
 
     def _vector(self, name: str) -> Array:
         """Return a vector that the kernel wrote."""
@@ -437,7 +544,7 @@ class KernelInfo(Info):
         """Where the region cut off a descent, or the certified point of the first far point."""
         weights = self._vector("weights")
         multipliers = weights if self._rule.knowledge.has_rows else float(weights[0])
-        return Projection(self._vector("found"), multipliers, self._written[PROJECTION_ERROR])
+        return Projection(self._vector("found"), multipliers, self._number("projection_error"))
 
     @property
     def kept(self) -> Array:
@@ -462,17 +569,17 @@ class KernelInfo(Info):
     @property
     def bound(self) -> float:
         """At most this is g at the next action."""
-        return self._written[BOUND]
+        return self._number("bound")
 
     @property
     def alarms(self) -> int:
         """0, or bits of ``surefoot.h``: a reading contradicts the constants."""
-        return int(self._written[ALARMS])
+        return int(self._number("alarms"))
 
     @property
     def cut(self) -> bool:
         """Whether the next action differs from the proposal."""
-        return bool(self._written[CUT])
+        return bool(self._number("cut"))
 
     @property
     def errors(self) -> Errors:
@@ -498,12 +605,12 @@ class KernelInfo(Info):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right, one sentence each."""
-        return self._suspect() if self._written[ALARMS] else ()
+        return self._suspect() if self.alarms else ()
 
     @property
     def suspects(self) -> tuple[Any, ...]:
         """A function that returns these sentences, if there are any."""
-        return (self._suspect,) if self._written[ALARMS] else ()
+        return (self._suspect,) if self.alarms else ()
 
     def _suspect(self) -> tuple[str, ...]:
         knowledge, x = self._rule.player.knowledge, self.played
@@ -557,10 +664,11 @@ class Compiled:
             return None
         d = len(x)
         if d not in self.rules:
-            description = describe(player, d) if player.is_plain else None
+            description = describe(player, d, extension.ARRAYS) if player.is_plain else None
             self.rules[d] = None
-            if description is not None and (made := extension.make(description.fields)):
-                self.rules[d] = Rule(player, description, made)
+            if description is not None:
+                made = extension.make(description.fields, feedback_fields())
+                self.rules[d] = made and Rule(player, description, made, extension)
         return self.rules[d]
 
     def step(self, player: Pair, state: Any, feedback: Feedback) -> tuple[Any, Any] | None:
@@ -571,44 +679,24 @@ class Compiled:
         return rule.step(state, feedback)
 
 
-KERNEL_READS = (
-    "cost_gradient",
-    "constraint_value",
-    "constraint_subgradient",
-    "value_error",
-    "slope_error",
-    "action",
-    "age",
-    "proposal",
-)
-"""What the kernel reads of a round."""
-NOT_READ = ("cost_value", "direction", "hint")
-"""What no pair of the kernel reads: costs by value, and what only other rules use."""
+def feedback_fields() -> tuple[tuple[str, str, Any], ...]:
+    """Return the fields of a feedback for C: the name, what the kernel does with it, the default.
+
+    The kernel reads a field or ignores it; Python plays a round in which any other was reported.
+    """
+    defaults = Feedback._field_defaults
+    return tuple((field.name, field.kernel, defaults.get(field.name)) for field in FIELDS)
 
 
 def step_in_place(rule: Rule, block: Array, feedback: Feedback, out: Array) -> bool:
     """Step a block in place; return whether the kernel did. Nothing has changed if not."""
-    extension, age = kernel.compiled(), feedback.age
-    if feedback.within is not None or feedback.context is not None:
+    extension = kernel.compiled()
+    if extension is None:
         return False
-    if extension is None or not isinstance(age, int):
-        return False
-    status: int = extension.step(
-        rule.handle,
-        block,
-        feedback.cost_gradient,
-        feedback.constraint_value,
-        feedback.constraint_subgradient,
-        feedback.proposal,
-        feedback.action,
-        feedback.value_error,
-        feedback.slope_error,
-        float(age) if age else None,
-        out,
-    )
-    if status == STATE and rule.count is not None:
+    status: int = extension.step(rule.handle, block, feedback, out)
+    if status == extension.SF_NO_STATE:
         raise InvalidValueError(
-            f"state must have a number of {rule.proposer.counted} that is whole and from 0 to "
-            f"{rule.last_shape[0]}, got {block[rule.count]}"
+            f"state must have a number of {rule.counted} that is whole and from 0 to "
+            f"{rule.most_count}, got {block[rule.count]}"
         )
-    return status == 0
+    return status == int(extension.SF_OK)

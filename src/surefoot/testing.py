@@ -33,10 +33,11 @@ from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.arrays import to_numpy
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.lazy import public_names
 from surefoot.core.optional import MissingExtraError
 from surefoot.core.plain import Packed, decode, encode, is_record
-from surefoot.core.types import Array, CostStream, Feedback, Number, Player, needs_of
+from surefoot.core.types import Array, CostStream, Number, Player, needs_of
 from surefoot.games import play
 from surefoot.games.game import Oracle
 from surefoot.games.rounds import numbers_of

@@ -17,7 +17,8 @@ from surefoot import Controller, kernel
 from surefoot.controller.check import check
 from surefoot.core.algorithm import locate
 from surefoot.core.errors import SurefootError
-from surefoot.core.types import Feedback, needs_of
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import needs_of
 from surefoot.knowledge import AverageLimit, Grid
 from surefoot.sets import Ball
 from tests.composition.cases import CONTRADICTION, MISSING, Case, Made, build

@@ -129,7 +129,7 @@ def test_an_announced_set_holds_the_next_action_and_is_replayed(player, tmp_path
 def test_a_rule_that_takes_no_announced_set_says_so():
     controller = Controller(PFS(eta=0.1, rho=0.1, domain=Ball(1.0)), [0.0])
     controller.ask()
-    with pytest.raises(InvalidValueError, match=r"^within must come with a rule that takes"):
+    with pytest.raises(InvalidValueError, match=r"^within is not used by PFS: leave it out$"):
         controller.tell(
             cost_gradient=[1.0],
             constraint_value=-1.0,

@@ -11,6 +11,7 @@ from surefoot import Controller, Feedback
 from surefoot.controller import replay
 from surefoot.controller.check import check
 from surefoot.controller.serve import Service
+from surefoot.core.errors import InvalidValueError
 from surefoot.rules import Delayed, LeaderFollower, OptimisticDualAveraging
 from surefoot.sets import Ball
 
@@ -74,11 +75,12 @@ def test_a_hint_that_is_none_is_ignored_and_said_once(wrong, caplog, tmp_path):
     assert replay(path).is_same
 
 
-def test_rules_that_count_on_no_forecast_ignore_it():
-    rule = LeaderFollower(G_g=1.0, domain=DOMAIN)
-    hints = list(GRADIENTS[1:9])
-    with_hints = run(Controller(rule, [0.0, 0.0]), hints)
-    assert (with_hints == run(Controller(rule, [0.0, 0.0]), [None] * 8)).all()
+def test_rules_that_use_no_forecast_reject_it():
+    controller = Controller(LeaderFollower(G_g=1.0, domain=DOMAIN), [0.0, 0.0])
+    sentence = r"^hint is not used by LeaderFollower: leave it out$"
+    with pytest.raises(InvalidValueError, match=sentence):
+        run(controller, [GRADIENTS[1]])
+    assert controller.round == 1
 
 
 def test_a_hint_is_of_the_next_round_also_where_feedback_is_late():

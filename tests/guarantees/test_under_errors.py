@@ -5,7 +5,7 @@ import pytest
 from benchmarks.soak_errors import FLAT, KINDS, LIVE, attack
 
 from surefoot import PFS, Ball, Constants, Controller
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.guarantees import TheoremN
 from surefoot.knowledge import EmptyRegionError, Errors
 from surefoot.rules import (

@@ -56,7 +56,7 @@ def test_a_block_steps_in_place_as_the_pure_step_does(name):
         state, info = player.step(state, told)
         assert step_in_place(rule, block, told, out)
         np.testing.assert_array_equal(block, state.block)
-        assert out[0] == info.bound
+        assert out[rule.at["bound"]] == info.bound
 
 
 @pytest.mark.parametrize("name", [name for name in players(2) if name.startswith("leader")])

@@ -7,7 +7,7 @@ import pytest
 
 from surefoot import Ball, CertifiedPFS, Feedback, LeaderFollower, kernel
 from surefoot.core.errors import InvalidValueError
-from surefoot.kernel_bridge import STATE, step_in_place
+from surefoot.kernel_bridge import step_in_place
 
 from .players import Limit, players
 
@@ -31,7 +31,8 @@ def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count)
     block, out = state.block.copy(), np.empty(rule.out)
     block[rule.count] = count
     before = block.copy()
-    assert kernel.compiled().step(rule.handle, block, *TOLD[:3], *[None] * 5, out) == STATE
+    extension = kernel.compiled()
+    assert extension.step(rule.handle, block, TOLD, out) == extension.SF_NO_STATE
     with pytest.raises(InvalidValueError, match="number of cuts that is whole and from 0 to"):
         step_in_place(rule, block, TOLD, out)
     assert block.tobytes() == before.tobytes()
@@ -40,7 +41,7 @@ def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count)
 def test_one_cut_more_than_there_is_room_for_is_refused():
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.count] = rule.last_shape[0] + 1
+    block[rule.count] = rule.most_count + 1
     with pytest.raises(InvalidValueError, match=f"to {rule.fields['cuts']}, got "):
         step_in_place(rule, block, TOLD, out)
 
@@ -89,9 +90,9 @@ def test_every_block_is_as_long_as_its_parts(name):
     player, x = players(2)[name], np.full(2, 0.01)
     state, limit = player.init(x), Limit(player, 2)
     rule = player.compiled.rule(player, x)
-    _, size, before_learner, _ = kernel.compiled().make(rule.fields)
-    assert (rule.memory.end, rule.learner.end) == (before_learner, size)
-    assert size == rule.size
+    assert rule.layout.memory.end == rule.layout.learner.first
+    assert rule.layout.learner.end == rule.layout.end == rule.size
+    assert rule.written.end == rule.out
     for t in range(3):
         state, _ = player.step(state, limit.told(t, state.x))
     assert len(rule.block_of(state.unpack())) == rule.size

@@ -2,9 +2,7 @@
 
 import ast
 import inspect
-import re
 from dataclasses import fields
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from surefoot import Ball, Feedback, kernel, kernel_bridge, knowledge, proposers
 from surefoot.certified import Certified
 from surefoot.controller.export import c_header
 from surefoot.knowledge import CertifiedLength, Curvature, CurvatureRows, LipschitzHull
-from surefoot.knowledge.in_kernel import StepNumbers
 from surefoot.proposers import Averaging, Descent, Leader, Proposals
 from surefoot.sets import Box
 
@@ -138,20 +135,10 @@ def test_the_bridge_and_the_export_import_no_kind():
 
 
 @pytest.mark.parametrize("kind", CODES, ids=lambda kind: kind.__name__)
-def test_codes_are_those_of_the_c_text(kind):
+def test_an_export_has_the_name_of_the_code(kind):
     player = pair((KNOWN | PROPOSER)[kind], partner(kind))
     text = c_header(player, 2, name="sf")
     assert f" = {CODES[kind]}," in text
-
-
-def test_the_numbers_of_a_step_are_in_the_order_of_the_c_text():
-    text = files("surefoot.kernel").joinpath("_step.c").read_text(encoding="utf-8")
-    listed = re.search(r"numbers\[SF_OUT\] = \{(.*?)\};", text, re.DOTALL)[1]
-    names = re.findall(r"info->(\w+(?:\[\d\])?)", listed)
-    renamed = {"drawn": "projection_error"}
-    flat = [re.sub(r"s?\[(\d)\]", r"_\1", name) for name in names]
-    assert [renamed.get(name, name) for name in flat] == [*StepNumbers._fields]
-    assert f"#define SF_OUT {kernel_bridge.OUT} " in text
 
 
 @pytest.mark.parametrize("kind", PROPOSER, ids=lambda kind: kind.__name__)
@@ -161,6 +148,9 @@ def test_shapes_are_those_of_the_parts_after_some_rounds(kind):
     for t in range(12):
         state, _ = player.step(state, limit.told(t, state.x))
     rule = state.rule
-    for part, memory in ((rule.knowledge, state.memory), (rule.proposer, state.learner)):
-        parts = part.take_apart(memory)
-        assert {name: np.shape(value) for name, value in parts.items()} == part.shapes
+    for part, memory, layout in (
+        (rule.knowledge, state.memory, rule.layout.memory),
+        (rule.proposer, state.learner, rule.layout.learner),
+    ):
+        parts = part.take_apart(memory, layout.names)
+        assert {name: np.shape(value) for name, value in parts.items()} == dict(layout.parts)

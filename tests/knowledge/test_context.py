@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Context, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Context
 from surefoot.knowledge import (
     Additive,
     AnnouncedDrift,

@@ -12,7 +12,7 @@ from tests._names import NAMES
 
 from surefoot import Ball, Controller
 from surefoot.certified import Certified
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.knowledge import (
     Additive,
     AnnouncedDrift,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from surefoot import PFS, Ball, kernel
-from surefoot.core.types import Context, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Context
 from surefoot.knowledge import (
     Additive,
     ContextHull,

@@ -7,7 +7,8 @@ import pytest
 
 from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge import Additive, AnnouncedDrift, ContextHull, Errors, LipschitzHull
 from surefoot.proposers import Leader, PolicyLeader
 from surefoot.sets import Ball

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.core.constants import Constants
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.guarantees import Tuned
 from surefoot.problems import binding_toy, paper_toy
 from surefoot.rules.related.bandit import BanditFrankWolfe, BlockBandit

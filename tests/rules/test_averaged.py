@@ -398,7 +398,7 @@ def test_bad_rounds_are_refused_with_one_sentence():
     with pytest.raises(InvalidValueError, match="constraint_value must be a finite number"):
         player.update(state, Feedback(np.ones(2), math.nan, slope))
     with pytest.raises(
-        InvalidValueError, match="value_error must be None: Averaged estimates it from the readings"
+        InvalidValueError, match="value_error is not used by Averaged: leave it out"
     ):
         player.update(state, Feedback(np.ones(2), -0.5, slope, value_error=0.1))
     with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants
-from surefoot.core.types import Feedback
+from surefoot.core.feedback import Feedback
 from surefoot.rules import (
     AdaptiveGauge,
     BanditFrankWolfe,

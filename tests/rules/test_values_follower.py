@@ -484,8 +484,8 @@ def test_in_known_contexts_a_difference_is_that_of_one_context():
 @pytest.mark.parametrize(
     ("feedback", "sentence"),
     [
-        ({"constraint_subgradient": np.ones(2)}, "constraint_subgradient must be None for a rule"),
-        ({"slope_error": 0.1}, "slope_error must be None for a rule that finds slopes by probes"),
+        ({"constraint_subgradient": np.ones(2)}, "constraint_subgradient is not used by Values"),
+        ({"slope_error": 0.1}, "slope_error is not used by ValuesFollower: leave it out"),
     ],
 )
 def test_a_slope_and_its_error_are_rejected(feedback, sentence):

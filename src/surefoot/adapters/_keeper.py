@@ -46,7 +46,8 @@ from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.types import Array, ArrayLike, Certificate, Feedback, Info, Number
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.kernel_bridge import KernelState
 from surefoot.knowledge import Errors, is_zero

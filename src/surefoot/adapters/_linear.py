@@ -7,7 +7,8 @@ from functools import partial
 import numpy as np
 
 from surefoot.adapters._keeper import Alarm, OnContradiction, grow_state
-from surefoot.core.types import Array, Certificate, Feedback, Info, Player, State
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Certificate, Info, Player, State
 from surefoot.problems.constraints import FunctionConstraint
 
 

@@ -15,8 +15,9 @@ from surefoot.controller.loop import POLICIES, LoopState, Missing, Run, check_te
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import Data, PlainTable, encode
-from surefoot.core.types import ArrayLike, Feedback, FloatArray, Player, Set, State
+from surefoot.core.types import ArrayLike, FloatArray, Player, Set, State
 from surefoot.guarantees import Guarantee, PremiseWarning, Promises, Reaction, Tuned, unpack
 
 __all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
@@ -435,7 +436,7 @@ class Controller(Live):
             within: a set announced for the next round, which holds the next action; for rules that
                 take one.
             hint: a forecast of the next cost's gradient, for rules that use one, such as
-                ``OptimisticDualAveraging``; others ignore it. A hint that is not finite or not of
+                ``OptimisticDualAveraging``; others reject it. A hint that is not finite or not of
                 the action's shape is ignored, with a warning and an alarm at the first.
             context: that of the next round, for knowledge of contexts; :meth:`announce` takes one
                 that is known later.

@@ -41,8 +41,9 @@ from surefoot.controller.return_path import FallbackQuery, Halt, How, ReturnPath
 from surefoot.core import checks
 from surefoot.core.algorithm import locate, move_to, rest
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable, decode
-from surefoot.core.types import Array, Context, Feedback, Info, Number, State
+from surefoot.core.types import Array, Context, Info, Number, State
 from surefoot.guarantees import Breach, Guarantee, PremiseError
 from surefoot.knowledge import (
     Anchor,

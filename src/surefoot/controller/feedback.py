@@ -11,13 +11,20 @@ from surefoot.core import checks
 from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Context, Feedback, Number, Set, State
+from surefoot.core.feedback import FIELDS, Feedback, refuse_unused
+from surefoot.core.types import Array, Context, Number, Set, State
 
 __all__ = ["RoundInput", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
 _FLOAT64 = np.dtype(np.float64)
-_ERRORS = {"value_error": "constraint_value", "slope_error": "constraint_subgradient"}
-_CERTIFIED = {**dict.fromkeys(_ERRORS, "allows for one"), "within": "takes an announced set"}
+_USUAL = ("cost_gradient", "constraint_value", "constraint_subgradient", "cost_value", "proposal")
+_SELDOM = [i for i, field in enumerate(FIELDS) if field.name not in (*_USUAL, "age")]
+"""The places of the fields that few rounds report."""
+_COUNT = len(FIELDS)
+_BOUNDS = {field.name: field.needs for field in FIELDS if field.reader == "bound"}
+"""The bounds on errors, and what each is of."""
+_BESIDE = tuple(field.name for field in FIELDS if field.reader not in ("hint", "context", "age"))
+"""The fields that a round without a measurement cannot have."""
 
 
 class RoundInput(NamedTuple):
@@ -96,9 +103,10 @@ def read_feedback(
 
 def _is_usual(feedback: Feedback, drift: object) -> bool:
     """Return whether a round reports nothing that few rounds do."""
-    errors = feedback.value_error is None and feedback.slope_error is None
-    ahead = feedback.within is None and feedback.context is None and feedback.hint is None
-    return errors and ahead and feedback.action is feedback.direction is drift is None
+    for i in _SELDOM:
+        if feedback[i] is not None:
+            return False
+    return drift is None and len(feedback) == _COUNT
 
 
 def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
@@ -119,31 +127,28 @@ def _strange(run: Run, text: str) -> InvalidValueError:
 def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> tuple[Feedback, str]:
     """Return what few rounds report, and why a hint is ignored."""
     ignored = ""
-    within: Any = feedback.within
+    refuse_unused(feedback._replace(action=None, context=None), run.needs.fields, run.name)
+    fields: dict[str, Any] = {}
     if drift is not None or feedback.context is not None:
-        feedback = feedback._replace(context=read_context(run, state, feedback.context, drift))
-    if within is not None and (not isinstance(within, Set) or isinstance(within, type)):
-        raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
-    for name, what in _CERTIFIED.items():
-        if getattr(feedback, name) is not None and run.knowledge is None:
-            raise InvalidValueError(f"{name} must come with a rule that {what}, got {run.name}")
-    for name, of in _ERRORS.items():
+        fields["context"] = read_context(run, state, feedback.context, drift)
+    for name, of in _BOUNDS.items():
         if (bound := getattr(feedback, name)) is None:
             continue
         if getattr(feedback, of) is None:
             raise InvalidValueError(f"{name} must come with {of}, got only {bound!r}")
-        fields: dict[str, Any] = {name: _read_number(bound, state.x, name, 0.0)}
-        feedback = feedback._replace(**fields)
+        fields[name] = _read_number(bound, state.x, name, 0.0)
+    within: Any = feedback.within
+    if within is not None and (not isinstance(within, Set) or isinstance(within, type)):
+        raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
     if feedback.action is not None:
-        feedback = feedback._replace(action=_read_action(run, state, feedback.action))
+        fields["action"] = _read_action(run, state, feedback.action)
     if feedback.hint is not None:
         try:
-            hint = read_array(feedback.hint, "hint", state.x.shape, "that of the action")
-            checks.refuse_unfinite(hint, "hint")
+            fields["hint"] = read_array(feedback.hint, "hint", state.x.shape, "that of the action")
+            checks.refuse_unfinite(fields["hint"], "hint")
         except InvalidValueError as wrong:  # a forecast is never worth a round
-            hint, ignored = None, f"{wrong}: it is ignored, and so is every invalid hint"
-        feedback = feedback._replace(hint=hint)
-    return feedback, ignored
+            fields["hint"], ignored = None, f"{wrong}: it is ignored, and so is every invalid hint"
+    return feedback._replace(**fields), ignored
 
 
 def read_context(
@@ -178,8 +183,7 @@ def _read_missing(
 ) -> RoundInput:
     if missing is not True:
         raise InvalidValueError(f"missing must be True or False, got {missing!r}")
-    beside = feedback._replace(hint=None, context=None)
-    if any(part is not None for part in (*beside[:7], *beside[8:])):  # beside the age
+    if any(getattr(feedback, name) is not None for name in _BESIDE):
         raise InvalidValueError("missing must come without a measurement, got one")
     context = read_context(run, state, feedback.context, drift)
     return RoundInput(Feedback(context=context), is_missing=True)

@@ -22,8 +22,9 @@ from surefoot.controller.replaying import read_tail
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable, decode, encode
-from surefoot.core.types import Array, ArrayLike, Feedback, FloatArray, Player
+from surefoot.core.types import Array, ArrayLike, FloatArray, Player
 from surefoot.guarantees import Breach, Reaction, Tuned
 from surefoot.kernel import compiled
 from surefoot.kernel_bridge import KernelInfo, KernelState
@@ -487,7 +488,7 @@ def _step_usual(
     columns = (gradients, g, s.ravel(), proposals, outs.ravel(), status)
     if not extension.steps(rule.handle, n, blocks.ravel(), *columns):
         return state.blocks.copy(), state.outs.copy(), stepped
-    stepped = (status == 0) & (outs[:, 2] == 0) & (outs[:, 3] != 0)
+    stepped = (status == 0) & (outs[:, rule.at["alarms"]] == 0) & (outs[:, rule.at["kind"]] != 0)
     keep = stepped[:, None]
     return np.where(keep, blocks, state.blocks), np.where(keep, outs, state.outs), stepped
 

@@ -14,8 +14,9 @@ from surefoot.controller.restored import check_loop
 from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
-from surefoot.core.types import Certificate, Feedback
+from surefoot.core.types import Certificate
 from surefoot.guarantees import Breach
 from surefoot.knowledge.anchor import ANCHORS
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from surefoot.controller.loop import Run
+from surefoot.core.feedback import Feedback
 from surefoot.core.restore import check_form, lengths_of
-from surefoot.core.types import Feedback
 from surefoot.knowledge.anchor import ANCHORS, Anchor
 from surefoot.knowledge.base import find_knowledge
 

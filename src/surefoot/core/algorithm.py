@@ -15,11 +15,11 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete, number_like, to_numpy
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback, refuse_unused
 from surefoot.core.parameters import name_unknown
 from surefoot.core.points import dimension_of
 from surefoot.core.types import (
     Array,
-    Feedback,
     Info,
     Needs,
     Number,
@@ -190,10 +190,10 @@ class Algorithm:
     def locate(self, state: RuleState, feedback: Feedback) -> Feedback:
         """Return feedback with the action and the age of its measurements.
 
-        Raise for an object that is no feedback, and for an invalid action.
+        Raise for an object that is no feedback, for a field that the rule does not use, and for an
+        invalid action.
         """
-        if not isinstance(feedback, Feedback):
-            raise InvalidValueError(f"feedback must be a Feedback, got {feedback!r}")
+        refuse_unused(feedback, needs_of(self).fields, type(self).__name__)
         age: Number = feedback.age  # a tracer, under JAX
         if isinstance(age, (int, float)) and not age >= 0:
             raise InvalidValueError(f"age must be a whole number >= 0, got {age!r}")

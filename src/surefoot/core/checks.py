@@ -27,7 +27,8 @@ from surefoot.core.arrays import (
     to_numpy,
 )
 from surefoot.core.errors import InvalidValueError, SurefootError, warn_caller
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Number
 
 # # Squares of scales between these are normal numbers of float64. Other scales would underflow or
 # overflow in an update; compiled code flushes subnormal numbers to 0.

@@ -31,10 +31,11 @@ from surefoot.core.arrays import is_sparse
 from surefoot.core.checks import repr_line
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError, first_line, suggest
+from surefoot.core.feedback import Feedback
 from surefoot.core.lazy import public_names
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Array, Context, Feedback, RuleState
+from surefoot.core.types import Array, Context, RuleState
 
 PACKAGES = ("sets", "knowledge", "certified", "proposers", "guarantees", "rules")
 """The packages whose public classes a file may name."""

@@ -1,4 +1,4 @@
-"""The types of the library: action, feedback, algorithm, set, constraint, cost stream.
+"""The types of the library: action, algorithm, set, constraint, cost stream.
 
 Shapes, everywhere:
 
@@ -17,11 +17,23 @@ of one JAX or torch run are 0-d arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    runtime_checkable,
+)
 
 import numpy as np
 
-from surefoot.core.forms import Axes, PerRow, Same
+from surefoot.core.forms import Axes, Same
+
+if TYPE_CHECKING:
+    from surefoot.core.feedback import Feedback
 
 # Any array that follows the array API (NumPy, JAX, torch, array-api-strict). Naming one of them
 # here would make that one a dependency of every rule.
@@ -43,7 +55,7 @@ class HasArray(Protocol):
         """Return the numbers as an array of NumPy."""
 
 
-# # What a caller may pass as an array or a number, for a type checker and an editor. Inside they
+# What a caller may pass as an array or a number, for a type checker and an editor. Inside they
 # are Array and Number, which arithmetic of any backend returns.
 ArrayLike: TypeAlias = (
     Sequence[float | HasArray | Sequence[float | HasArray | Sequence[float]]] | HasArray
@@ -61,47 +73,6 @@ class Context(NamedTuple):
 
     place: Annotated[Array, Axes(Same("place"))]
     features: Annotated[Array | None, Axes(Same("features"))] = None
-
-
-class Feedback(NamedTuple):
-    """What is reported after a round. Unreported fields are None.
-
-    Measurements of the round, all at one action:
-
-    Attributes:
-        cost_gradient: a (sub)gradient of the round's cost.
-        constraint_value: :math:`g(x_t)`; feasible means at most zero.
-        constraint_subgradient: one subgradient of g at the same point.
-        cost_value: the cost itself.
-        value_error: a bound on the error of this ``constraint_value``, instead of the one that the
-            rule was given.
-        slope_error: a bound on the error of ``constraint_subgradient``.
-        action: the action of the measurements, if not that of the state.
-        age: the number of rounds since the measurement; 0 in the round itself.
-
-    Information about the next round:
-
-    Attributes:
-        proposal: an external proposal for the next action.
-        within: a set, announced for the next round, that must contain the next action.
-        direction: a random unit vector along which to explore.
-        hint: a forecast of the next cost gradient, for optimistic rules; the others ignore it.
-        context: the context of the next round, for knowledge of contexts.
-    """
-
-    cost_gradient: Array = None
-    constraint_value: Annotated[Number, PerRow] = None
-    constraint_subgradient: Annotated[Array, PerRow] = None
-    cost_value: Number = None
-    value_error: Number = None
-    slope_error: Number = None
-    action: Array = None
-    age: int = 0
-    proposal: Array = None
-    within: Set | None = None
-    direction: Array = None
-    hint: Array = None
-    context: Context | None = None
 
 
 class Needs(NamedTuple):
@@ -130,6 +101,8 @@ class Needs(NamedTuple):
         agents: whether it plays for several agents at once, each with its cost and its constraint,
             in :func:`surefoot.games.play_network`.
         proposals: external proposals for the next action.
+        fields: the fields of feedback that it uses, beside those that every rule may be given
+            (:data:`surefoot.core.feedback.FIELDS`).
     """
 
     cost_gradients: int = 1
@@ -150,6 +123,7 @@ class Needs(NamedTuple):
     one_run: bool = False
     agents: bool = False
     proposals: int = 0
+    fields: frozenset[str] = frozenset()
 
 
 class Source(NamedTuple):

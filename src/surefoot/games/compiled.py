@@ -16,7 +16,14 @@ from surefoot.core.arrays import is_sparse
 from surefoot.core.types import Array, needs_of
 from surefoot.games.game import Game, Played
 from surefoot.games.record import block_length
-from surefoot.kernel.games import NOTHING, PARAMETERS, CompiledGame, is_available
+from surefoot.kernel.games import (
+    NOTHING,
+    CompiledGame,
+    code_of,
+    is_available,
+    pad,
+    parameters_of,
+)
 from surefoot.kernel_bridge import describe_domain
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Affine, EllipsoidNorm, L2Norm, LinfNorm, QuadraticForm
@@ -38,37 +45,37 @@ from surefoot.rules.scheduled_pfs import DoublingPFS, ScheduledPFS
 from surefoot.rules.wrappers.tighten import Tighten
 from surefoot.sets.oracles import RowsGauge
 
-# The number of a rule in kernel/c/games.h, and its parameters in the order there.
-_RULES: dict[type[Any], tuple[int, tuple[str, ...]]] = {
-    PFS: (1, ("eta", "rho")),
-    ScheduledPFS: (2, ("rho", "step_size", "power", "offset", "running", "adagrad")),
-    DoublingPFS: (3, ("eta", "rho")),
-    OGD: (4, ("eta",)),
-    DecayingOGD: (5, ("eta", "fast")),
-    AdaGradOGD: (6, ("eta",)),
-    DualAveraging: (7, ("eta",)),
-    ScalarDPP: (8, ("V", "alpha")),
-    Jenatton: (9, ("eta", "theta", "beta", "decay")),
-    SinhaVaze: (10, ("scale", "rate", "diameter")),
-    StrongSinhaVaze: (11, ("V", "strong_convexity")),
-    FrankWolfe: (12, ("eta", "step_size")),
-    GaugeDescent: (13, ("eta", "strong_convexity", "gauge.inner_radius")),
-    AdaptiveGauge: (14, ("slope", "horizon", "gauge.inner_radius")),
-    DPP: (15, ("V", "alpha")),
-    Mahdavi: (16, ("eta", "delta", "gamma")),
-    MahdaviLinear: (17, ("eta",)),
-    YuNeely: (18, ("gamma", "alpha")),
-    Yuan: (19, ("eta", "theta", "decay")),
-    PrimalDual: (20, ("primal_step", "dual_step", "cap")),
-    LBSGD: (21, ("weight", "beta", "cost_curvature")),
+# The names in kernel/c/games.h, which lists the parameters of each rule.
+_RULES: dict[type[Any], str] = {
+    PFS: "SF_PFS",
+    ScheduledPFS: "SF_SCHEDULED_PFS",
+    DoublingPFS: "SF_DOUBLING_PFS",
+    OGD: "SF_OGD",
+    DecayingOGD: "SF_DECAYING_OGD",
+    AdaGradOGD: "SF_ADAGRAD_OGD",
+    DualAveraging: "SF_DUAL_AVERAGING",
+    ScalarDPP: "SF_SCALAR_DPP",
+    Jenatton: "SF_JENATTON",
+    SinhaVaze: "SF_SINHA_VAZE",
+    StrongSinhaVaze: "SF_STRONG_SINHA_VAZE",
+    FrankWolfe: "SF_FRANK_WOLFE",
+    GaugeDescent: "SF_GAUGE_DESCENT",
+    AdaptiveGauge: "SF_ADAPTIVE_GAUGE",
+    DPP: "SF_DPP",
+    Mahdavi: "SF_MAHDAVI",
+    MahdaviLinear: "SF_MAHDAVI_LINEAR",
+    YuNeely: "SF_YU_NEELY",
+    Yuan: "SF_YUAN",
+    PrimalDual: "SF_PRIMAL_DUAL",
+    LBSGD: "SF_LBSGD",
 }
-_COSTS: dict[type[Any], int] = {Quadratic: 0, Linear: 1}
-_CONSTRAINTS: dict[type[Any], int] = {
-    Affine: 0,
-    L2Norm: 1,
-    LinfNorm: 2,
-    EllipsoidNorm: 3,
-    QuadraticForm: 4,
+_COSTS: dict[type[Any], str] = {Quadratic: "SF_QUADRATIC_COST", Linear: "SF_LINEAR_COST"}
+_CONSTRAINTS: dict[type[Any], str] = {
+    Affine: "SF_AFFINE",
+    L2Norm: "SF_NORM",
+    LinfNorm: "SF_CUBE",
+    EllipsoidNorm: "SF_ELLIPSOID",
+    QuadraticForm: "SF_FORM",
 }
 _LONGEST = 16_384
 """Rounds of a block, at most."""
@@ -99,8 +106,8 @@ class _Player(NamedTuple):
     It must see exactly ``rows`` rows; None for any number.
     """
 
-    rule: int
-    domain: int
+    rule: str
+    domain: str
     limits: tuple[Array, ...]
     numbers: list[float]
     rows: int | None
@@ -129,8 +136,9 @@ def describe(
     kind, rows, matrix, vector, radius = constraint
     if player.rows not in (None, rows) or (each_row and rows != problem.constraint.rows):
         return None
+    kinds = (_COSTS[type(costs)], kind, player.rule, player.domain)
     return Description(
-        (costs.dimension, rows, _COSTS[type(costs)], kind, player.rule, player.domain),
+        (costs.dimension, rows, *map(code_of, kinds)),
         (costs.strong_convexity, radius),
         (matrix, vector, *player.limits),
         player.numbers,
@@ -154,15 +162,15 @@ def _player(algorithm: Any, d: int) -> _Player | None:
         if type(algorithm.gauge) is not RowsGauge or domain.centre is not None:
             return None
         faces = algorithm.gauge.rows
-    code, names = _RULES[type(algorithm)]
+    name = _RULES[type(algorithm)]
     radii = (fields.get("radius", 0.0), fields.get("inner", 0.0))
-    limits = [_or_nothing(fields.get(name)) for name in ("centre", "lower", "upper")]
-    numbers = [tightening, *radii, *(attrgetter(name)(algorithm) or 0.0 for name in names)]
-    if not all(isinstance(number, (int, float)) for number in numbers):
+    limits = [_or_nothing(fields.get(limit)) for limit in ("centre", "lower", "upper")]
+    own = [attrgetter(path)(algorithm) or 0.0 for path in parameters_of(name)]
+    if not all(isinstance(number, (int, float)) for number in (tightening, *radii, *own)):
         return None  # a column of numbers belongs to a batch
-    numbers += [0.0] * (3 + PARAMETERS - len(numbers))
     rows = algorithm.rows if isinstance(algorithm, Multiplying) else None
-    return _Player(code, fields["domain"], (*limits, faces), numbers, rows)
+    numbers = [tightening, *radii, *pad(own)]
+    return _Player(name, fields["domain"], (*limits, faces), numbers, rows)
 
 
 def _certified_player(algorithm: Certified, d: int) -> _Player | None:
@@ -170,24 +178,25 @@ def _certified_player(algorithm: Certified, d: int) -> _Player | None:
     if rule is None:
         return None
     rows = None if rule.rows == 1 else rule.rows  # one row is the largest of any number
-    return _Player(0, 0, (NOTHING,) * 4, [0.0] * (3 + PARAMETERS), rows, rule)
+    numbers = [0.0, 0.0, 0.0, *pad([])]
+    return _Player("SF_CERTIFIED", "SF_ANYWHERE", (NOTHING,) * 4, numbers, rows, rule)
 
 
-def _constraint(g: Any, separately: bool) -> tuple[int, int, Array, Array, float] | None:
-    """Return number, rows, matrix, vector and radius of a constraint; None if C has it not."""
+def _constraint(g: Any, separately: bool) -> tuple[str, int, Array, Array, float] | None:
+    """Return name, rows, matrix, vector and radius of a constraint; None if C has it not."""
     if type(g) not in _CONSTRAINTS or (isinstance(g, Affine) and is_sparse(g.A)):
         return None
-    number = _CONSTRAINTS[type(g)]
+    name = _CONSTRAINTS[type(g)]
     if isinstance(g, Affine):
-        return number, g.rows, g.A, g.b, 0.0
+        return name, g.rows, g.A, g.b, 0.0
     if isinstance(g, LinfNorm) and separately:
         faces = np.vstack([np.eye(g.dimension), -np.eye(g.dimension)])
         return _CONSTRAINTS[Affine], g.rows, faces, faces @ g.interior + g.radius, 0.0
     if isinstance(g, EllipsoidNorm):
-        return number, 1, g.P, _or_nothing(g.centre), 1.0
+        return name, 1, g.P, _or_nothing(g.centre), 1.0
     if isinstance(g, QuadraticForm):
-        return number, 1, g.Q, g.q, float(g.r)
-    return number, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
+        return name, 1, g.Q, g.q, float(g.r)
+    return name, 1, NOTHING, _or_nothing(g.centre), float(g.radius)
 
 
 def _or_nothing(vector: Array | None) -> Array:

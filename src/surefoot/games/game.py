@@ -12,7 +12,8 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import find_largest, is_one_run, is_sparse, namespace, norm, to_numpy
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, CostStream, Feedback, Index, Needs, Number, Player, needs_of
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, CostStream, Index, Needs, Number, Player, needs_of
 from surefoot.games.record import Recorder
 from surefoot.problems import Problem
 from surefoot.problems.constraints import Constraint, ConstraintStream, PlayedOnly

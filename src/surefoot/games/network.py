@@ -7,7 +7,8 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, ArrayLike, CostStream, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, ArrayLike, CostStream
 from surefoot.guarantees import Guarantee, Tuned, unpack
 from surefoot.problems.constraints import Constraint
 from surefoot.rules import NetworkPenalty

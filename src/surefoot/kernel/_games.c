@@ -70,8 +70,8 @@ static PyObject *make(PyObject *self, PyObject *args)
     sf_handle *handle = calloc(1, sizeof *handle);
     int fits = handle && views[0].len == 8 * 8 && views[1].len == 2 * 8;
     fits = fits && codes[0] > 0 && codes[0] < 1 << 24 && codes[1] > 0 && codes[1] < 1 << 24;
-    fits = fits && codes[2] >= 0 && codes[2] <= SF_LINEAR_COST && codes[3] >= 0
-           && codes[3] <= SF_FORM && codes[4] >= 0 && codes[4] <= SF_LBSGD && codes[5] >= 0
+    fits = fits && codes[2] >= 0 && codes[2] < SF_COST_KINDS && codes[3] >= 0
+           && codes[3] < SF_CONSTRAINT_KINDS && codes[4] >= 0 && codes[4] < SF_RULE_KINDS && codes[5] >= 0
            && codes[5] <= SF_BOX && codes[6] > 0 && codes[6] < 1 << 28 && codes[7] >= codes[0];
     if (fits) {
         sf_game *game = &handle->game;
@@ -234,10 +234,32 @@ static PyMethodDef METHODS[] = {
 static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_games", "Compiled games.", -1, METHODS,
                              NULL, NULL, NULL, NULL};
 
+/* What has a number, by name. */
+static const struct {
+    const char *name;
+    int value;
+} CODES[] = {
+#define CODE(name, value) {#name, value},
+#define RULE(name, parameters) {#name, name},
+    SF_COSTS(CODE) SF_CONSTRAINTS(CODE) SF_DOMAINS(CODE) SF_RULES(RULE) {"NUMBERS", SF_NUMBERS},
+#undef CODE
+#undef RULE
+};
+
 PyMODINIT_FUNC PyInit__games(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
-    if (module != NULL && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) < 0)
+    int done = module && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) == 0;
+    for (size_t i = 0; done && i < sizeof CODES / sizeof *CODES; i++) {
+        done = PyModule_AddIntConstant(module, CODES[i].name, CODES[i].value) == 0;
+    }
+    /* The parameters of each rule in their order, in one text. */
+#define FORMAT(name, parameters) "ss"
+#define RULE(name, parameters) , #name, parameters
+    PyObject *parameters = done ? Py_BuildValue("{" SF_RULES(FORMAT) "}" SF_RULES(RULE)) : NULL;
+    if (!parameters || PyModule_AddObjectRef(module, "PARAMETERS", parameters) < 0) {
         Py_CLEAR(module);
+    }
+    Py_XDECREF(parameters);
     return module;
 }

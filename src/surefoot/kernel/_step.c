@@ -2,7 +2,8 @@
  *
  * A rule is a capsule named SF_CAPSULE whose pointer is an sf_capsule. Arrays that are not rows of
  * aligned native doubles, and numbers that are no floats, are answered with SF_ELSEWHERE: Python
- * converts or refuses them. */
+ * converts or refuses them. So is whatever else was told of a round than what is read here. Numbers
+ * with a name, and what the blocks of a rule have, are told to Python, which has neither. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -10,26 +11,33 @@
 #include <stdlib.h>
 
 #include "c/surefoot.h"
+#include "c/listing.h"
 #include "c/wide.h"
 
-#define SF_OUT 25 /* numbers of an info, before its vectors */
+#define SF_MOST_TOLD 64 /* fields of a feedback */
 
 typedef struct {
     sf_capsule made; /* first: the capsule's pointer is one to it */
-    size_t state, scratch;
+    size_t state, scratch, info;
     double *work;
     double *vectors[5];
+    PyObject *fields; /* of a feedback: name, what the kernel does with it, and the default */
+    Py_ssize_t count; /* of these */
+    signed char told[SF_MOST_TOLD]; /* for each its place among TOLD, or one of the following */
 } sf_handle;
+
+enum { SF_IGNORED = -1, SF_NOT_READ = -2 };
 
 static const struct {
     const char *name;
-    char kind; /* i: int, d: double, v: vector of d entries, r: one of an entry per row */
+    char kind; /* i: int, c: code, d: double, v: vector of d entries, r: one of an entry per row */
     size_t offset;
 } FIELDS[] = {
 #define FIELD(kind, name) {#name, kind, offsetof(sf_rule, name)}
     FIELD('i', d),          FIELD('i', cuts),        FIELD('i', rows),
-    FIELD('i', proposer),   FIELD('i', knowledge),   FIELD('i', domain),
-    FIELD('i', decreasing), FIELD('i', ratchet),    FIELD('i', as_steps),   FIELD('i', points),   FIELD('d', G_g),         FIELD('d', reach),
+    FIELD('c', proposer),   FIELD('c', knowledge),   FIELD('c', domain),
+    FIELD('i', decreasing), FIELD('i', ratchet),     FIELD('i', as_steps),
+    FIELD('i', points),     FIELD('d', G_g),         FIELD('d', reach),
     FIELD('d', value_error), FIELD('d', slope_error), FIELD('d', drift),
     FIELD('d', evaluation_error), FIELD('d', rho),   FIELD('d', sigma),
     FIELD('d', radius),     FIELD('d', inner),       FIELD('d', around),
@@ -37,7 +45,34 @@ static const struct {
     FIELD('d', eta),        FIELD('d', far),         FIELD('r', beta),
     FIELD('v', centre),     FIELD('v', lower),       FIELD('v', upper),
     FIELD('v', middle),
+#undef FIELD
 };
+
+static const struct {
+    const char *name;
+    int value;
+} CODES[] = {
+#define CODE(name, value) {#name, value},
+    SF_STATUSES(CODE) SF_ALARMS(CODE) SF_CERTIFICATES(CODE)
+    SF_PROPOSERS(CODE) SF_KNOWLEDGE(CODE) SF_DOMAINS(CODE)
+#undef CODE
+};
+
+/* What is read of a feedback, by the names of its fields in Python. */
+static const struct {
+    const char *name;
+    char kind; /* v: vector of d entries, r: one of an entry per row, s: a slope per row, d: number,
+                * n: whole number */
+    size_t offset;
+} TOLD[] = {
+#define TELL(name, kind, member) {#name, kind, offsetof(sf_feedback, member)}
+    TELL(cost_gradient, 'v', gradient),     TELL(constraint_value, 'r', g),
+    TELL(constraint_subgradient, 's', s),   TELL(proposal, 'v', proposal),
+    TELL(action, 'v', action),              TELL(value_error, 'd', value_error),
+    TELL(slope_error, 'd', slope_error),    TELL(age, 'n', age),
+#undef TELL
+};
+enum { SF_TOLD = sizeof TOLD / sizeof *TOLD };
 
 static PyObject *dtype_name; /* "dtype" */
 static PyObject *doubles;    /* the dtype of an array whose format is that of doubles */
@@ -80,6 +115,7 @@ static void free_handle(sf_handle *handle)
     for (int i = 0; i < 5; i++) {
         free(handle->vectors[i]);
     }
+    Py_XDECREF(handle->fields);
     free(handle->work);
     free(handle);
 }
@@ -89,10 +125,26 @@ static void free_capsule(PyObject *capsule)
     free_handle(PyCapsule_GetPointer(capsule, SF_CAPSULE));
 }
 
+/* Find the number of a name; 0 with an exception where there is none. */
+static int read_code(PyObject *name, int *to)
+{
+    for (size_t i = 0; PyUnicode_Check(name) && i < sizeof CODES / sizeof *CODES; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, CODES[i].name) == 0) {
+            *to = CODES[i].value;
+            return 1;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "%R is no name of a code", name);
+    return 0;
+}
+
 /* Read one field of a rule from a dictionary; 0 with an exception where it is wrong. */
 static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
 {
     char *to = (char *)&handle->made.rule + FIELDS[i].offset;
+    if (FIELDS[i].kind == 'c') {
+        return read_code(value, (int *)to);
+    }
     if (FIELDS[i].kind == 'i') {
         const long number = PyLong_AsLong(value);
         if (number < 0 || number > 1 << 24) {
@@ -125,23 +177,75 @@ static int read_field(sf_handle *handle, size_t i, PyObject *value, int *taken)
     return !PyErr_Occurred();
 }
 
-/* make(fields) -> capsule, doubles of a state, of what is before the learner, of the scratch;
-   None where the rule is not here. */
-static PyObject *make(PyObject *self, PyObject *fields)
+/* Whether a text is one of these. */
+static int is_text(PyObject *text, const char *wanted)
+{
+    return PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, wanted) == 0;
+}
+
+/* Find what is done with each field of a feedback: its place among TOLD, or that it is ignored or
+ * Python's; 0 with an exception for a table that is none. */
+static int read_told(sf_handle *handle, PyObject *fields)
+{
+    handle->count = PyTuple_Check(fields) ? PyTuple_Size(fields) : -1;
+    if (handle->count < 0 || handle->count > SF_MOST_TOLD) {
+        PyErr_Format(PyExc_TypeError, "the fields of a feedback must be a tuple");
+        return 0;
+    }
+    handle->fields = Py_NewRef(fields);
+    for (Py_ssize_t i = 0; i < handle->count; i++) {
+        PyObject *field = PyTuple_GetItem(fields, i);
+        if (!PyTuple_Check(field) || PyTuple_Size(field) != 3) {
+            PyErr_Format(PyExc_TypeError, "a field must have a name, a word and a default");
+            return 0;
+        }
+        PyObject *name = PyTuple_GetItem(field, 0), *word = PyTuple_GetItem(field, 1);
+        int place = is_text(word, "ignores") ? SF_IGNORED : SF_NOT_READ;
+        for (int k = 0; is_text(word, "reads") && k < SF_TOLD; k++) {
+            place = is_text(name, TOLD[k].name) ? k : place;
+        }
+        if (is_text(word, "reads") && place < 0) {
+            PyErr_Format(PyExc_ValueError, "the kernel does not read %R of a feedback", name);
+            return 0;
+        }
+        handle->told[i] = (signed char)place;
+    }
+    return 1;
+}
+
+/* make(fields, told) -> capsule, doubles of a state, of an info, and of the scratch; None where the
+   rule is not here.
+
+   fields: of the rule, by name; told: those of a feedback, in order: name, "reads", "ignores" or
+   another word for Python, and the default, which says nothing */
+static PyObject *make(PyObject *self, PyObject *args)
 {
     (void)self;
+    PyObject *fields, *told;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyDict_Type, &fields, &PyTuple_Type, &told)) {
+        return NULL;
+    }
     sf_handle *handle = calloc(1, sizeof *handle);
     int taken = 0;
-    if (!handle || !PyDict_Check(fields)) {
-        free(handle);
-        return handle ? PyErr_Format(PyExc_TypeError, "fields must be a dict") : PyErr_NoMemory();
+    Py_ssize_t known = 0;
+    if (!handle) {
+        return PyErr_NoMemory();
+    }
+    if (!read_told(handle, told)) {
+        free_handle(handle);
+        return NULL;
     }
     for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++) { /* sizes come first */
         PyObject *value = PyDict_GetItemString(fields, FIELDS[i].name);
+        known += value != NULL;
         if (value && value != Py_None && !read_field(handle, i, value, &taken)) {
             free_handle(handle);
             return NULL;
         }
+    }
+    if (known != PyDict_Size(fields)) {
+        free_handle(handle);
+        return PyErr_Format(PyExc_ValueError, "some of the fields %R are no rule's", fields);
     }
     const sf_rule *rule = &handle->made.rule;
     handle->made.step = SF_WIDEST(sf_step);
@@ -151,6 +255,7 @@ static PyObject *make(PyObject *self, PyObject *fields)
         free_handle(handle);
         Py_RETURN_NONE;
     }
+    handle->info = sf_info_size(rule);
     handle->work = malloc(8 * handle->scratch);
     if (!handle->work) {
         free_handle(handle);
@@ -161,33 +266,61 @@ static PyObject *make(PyObject *self, PyObject *fields)
         free_handle(handle);
         return NULL;
     }
-    return Py_BuildValue("Nnnn", capsule, (Py_ssize_t)handle->state,
-                         (Py_ssize_t)(rule->d + sf_memory_size(rule)),
+    return Py_BuildValue("Nnnn", capsule, (Py_ssize_t)handle->state, (Py_ssize_t)handle->info,
                          (Py_ssize_t)handle->scratch);
 }
 
-/* Write what a step knew: SF_OUT numbers, then wanted, found and weights. */
-static void write_info(const sf_rule *rule, const sf_info *info, double *out)
+/* Where a listing is written, and how many doubles were listed. */
+typedef struct {
+    PyObject *list;
+    size_t size;
+} sf_listed;
+
+static int visit(sf_listing *listing, const char *name, int axes, size_t rows, size_t columns,
+                 double most)
 {
-    const int d = rule->d;
-    const double numbers[SF_OUT] = {
-        info->bound, info->cut, info->alarms, info->kind, info->row, info->round, info->value,
-        info->anchor_value, info->anchor_round, info->share, info->distance, info->room,
-        info->rho, info->slope, info->note[0], info->note[1], info->note[2], info->note[3],
-        info->note[4], info->note[5], info->drawn, info->lags[0], info->lags[1], info->lags[2],
-        info->lags[3],
-    };
-    sf_copy(out, numbers, SF_OUT);
-    sf_copy(out + SF_OUT, info->wanted, d);
-    sf_copy(out + SF_OUT + d, info->found ? info->found : info->wanted, d);
-    if (info->weights) {
-        sf_copy(out + SF_OUT + 2 * d, info->weights, rule->rows);
-    } else {
-        sf_fill(out + SF_OUT + 2 * d, 0.0, rule->rows);
+    sf_listed *to = listing->to;
+    const Py_ssize_t n = (Py_ssize_t)rows, m = (Py_ssize_t)columns;
+    PyObject *shape = axes == 2   ? Py_BuildValue("(nn)", n, m)
+                      : axes == 1 ? Py_BuildValue("(n)", n * m)
+                                  : PyTuple_New(0);
+    PyObject *whole = PyUnicode_FromFormat("%s%s", listing->group, name), *part = NULL;
+    if (shape && whole) {
+        part = most < 0.0 ? Py_BuildValue("(OOO)", whole, shape, Py_None)
+                          : Py_BuildValue("(OOn)", whole, shape, (Py_ssize_t)most);
     }
-    if (info->kept) {
-        sf_copy(out + SF_OUT + 2 * d + rule->rows, info->kept, d);
+    const int done = part && PyList_Append(to->list, part) == 0;
+    Py_XDECREF(shape);
+    Py_XDECREF(whole);
+    Py_XDECREF(part);
+    to->size += rows * columns;
+    return done;
+}
+
+/* layout(rule) -> the parts of a state, and those of an info, in their order, one after the other:
+   of each the name, the shape, and the largest number that a count may be, else None. */
+static PyObject *layout(PyObject *self, PyObject *capsule)
+{
+    (void)self;
+    const sf_handle *handle = PyCapsule_GetPointer(capsule, SF_CAPSULE);
+    if (!handle) {
+        return NULL;
     }
+    sf_listed state = {PyList_New(0), 0}, info = {PyList_New(0), 0};
+    sf_listing listing = {visit, "", &state};
+    int done = state.list && info.list && sf_list_state(&handle->made.rule, &listing);
+    listing.to = &info;
+    done = done && sf_list_info(&handle->made.rule, &listing);
+    if (done && (state.size != handle->state || info.size != handle->info)) {
+        PyErr_Format(PyExc_SystemError, "a table of the kernel's text has not every part");
+        done = 0;
+    }
+    if (done) {
+        return Py_BuildValue("NN", state.list, info.list);
+    }
+    Py_XDECREF(state.list);
+    Py_XDECREF(info.list);
+    return NULL;
 }
 
 /* One step; out has what it knew. */
@@ -196,59 +329,82 @@ static int step_one(const sf_handle *handle, double *block, const sf_feedback *s
     sf_info info;
     const int status = handle->made.step(&handle->made.rule, block, seen, handle->work, &info);
     if (status == SF_OK) {
-        write_info(&handle->made.rule, &info, out);
+        sf_write_info(&handle->made.rule, &info, out);
     }
     return status;
 }
 
-/* step(rule, block, gradient, g, s, proposal, action, value_error, slope_error, age, out) */
+/* Read one item of a feedback; SF_ELSEWHERE where it is not as the library has it. */
+static int read_item(const sf_handle *handle, int k, PyObject *value, PyTypeObject *array,
+                     sf_feedback *seen, double *number, Py_buffer *views, int *held)
+{
+    const sf_rule *rule = &handle->made.rule;
+    const size_t d = (size_t)rule->d, m = (size_t)rule->rows;
+    const char kind = TOLD[k].kind;
+    char *to = (char *)seen + TOLD[k].offset;
+    if (kind == 'n') {
+        *(double *)to = PyLong_Check(value) ? PyLong_AsDouble(value) : -1.0;
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            return SF_ELSEWHERE;
+        }
+        return PyLong_Check(value) ? SF_OK : SF_ELSEWHERE;
+    }
+    if (kind == 'd' || (kind == 'r' && m == 1)) {
+        *number = PyFloat_Check(value) ? PyFloat_AsDouble(value) : 0.0;
+        *(const double **)to = number;
+        return PyFloat_Check(value) ? SF_OK : SF_ELSEWHERE;
+    }
+    const size_t n = kind == 'r' ? m : kind == 's' ? m * d : d;
+    const int rows = kind == 's' && m > 1 ? (int)m : 0;
+    /* No masked array, whose numbers hide. */
+    if (Py_TYPE(value) != array || !look(value, &views[*held], n, rows, 0, has_doubles(value))) {
+        return SF_ELSEWHERE;
+    }
+    *(const double **)to = views[(*held)++].buf;
+    return SF_OK;
+}
+
+/* step(rule, block, feedback, out): what is told of a round is a tuple of the fields of make; a field
+   that nothing was said of is its default. Anything else that the kernel does not read is Python's,
+   and so is a tuple of more fields than these. */
 static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
-    sf_handle *handle = count == 11 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
+    sf_handle *handle = count == 4 ? PyCapsule_GetPointer(args[0], SF_CAPSULE) : NULL;
     if (!handle) {
-        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "step takes 11 arguments");
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "step takes 4 arguments");
     }
-    const sf_rule *rule = &handle->made.rule;
-    const size_t d = (size_t)rule->d, m = (size_t)rule->rows;
+    PyObject *feedback = args[2];
+    PyTypeObject *array = Py_TYPE(args[1]);
     sf_feedback seen;
     memset(&seen, 0, sizeof seen);
-    const double *vector[11] = {0};
-    double number[11];
-    Py_buffer views[11];
+    double number[SF_TOLD];
+    Py_buffer views[SF_TOLD + 2];
     int held = 0, status = SF_OK;
-    const size_t sizes[11] = {0, handle->state, d, m > 1 ? m : 0, m * d, d, d, 0, 0, 0, SF_OUT + 3 * d + m};
-    for (int i = 1; i < 11 && status == SF_OK; i++) {
-        PyObject *value = args[i];
-        if (value == Py_None) {
-            status = i == 1 || i == 10 ? SF_ELSEWHERE : SF_OK;
-        } else if (Py_TYPE(value) == Py_TYPE(args[1])) { /* no masked array, whose numbers hide */
-            const int own = i == 1 || i == 10; /* of the library, which gives doubles */
-            const int rows = i == 4 && m > 1 ? (int)m : 0, flags = own ? PyBUF_WRITABLE : 0;
-            const int known = own || has_doubles(value);
-            if (sizes[i] && look(value, &views[held], sizes[i], rows, flags, known)) {
-                vector[i] = views[held++].buf;
-            } else {
-                status = SF_ELSEWHERE;
-            }
-        } else if (PyFloat_Check(value)) {
-            number[i] = PyFloat_AsDouble(value);
-            vector[i] = &number[i];
-            status = (i >= 7 && i <= 9) || (i == 3 && m == 1) ? SF_OK : SF_ELSEWHERE;
-        } else {
-            status = SF_ELSEWHERE;
+    /* Both are of the library, which gives doubles. */
+    if (!PyTuple_Check(feedback) || PyTuple_Size(feedback) != handle->count
+        || Py_TYPE(args[3]) != array
+        || !look(args[1], &views[held], handle->state, 0, PyBUF_WRITABLE, 1)) {
+        return PyLong_FromLong(SF_ELSEWHERE);
+    }
+    double *block = views[held++].buf, *out = NULL;
+    if (look(args[3], &views[held], handle->info, 0, PyBUF_WRITABLE, 1)) {
+        out = views[held++].buf;
+    } else {
+        status = SF_ELSEWHERE;
+    }
+    for (Py_ssize_t i = 0; i < handle->count && status == SF_OK; i++) {
+        PyObject *value = PyTuple_GetItem(feedback, i);
+        const int k = handle->told[i];
+        if (k == SF_IGNORED || value == PyTuple_GetItem(PyTuple_GetItem(handle->fields, i), 2)) {
+            continue;
         }
+        status = k < 0 ? SF_ELSEWHERE
+                       : read_item(handle, k, value, array, &seen, &number[k], views, &held);
     }
     if (status == SF_OK) {
-        seen.gradient = vector[2];
-        seen.g = vector[3];
-        seen.s = vector[4];
-        seen.proposal = vector[5];
-        seen.action = vector[6];
-        seen.value_error = vector[7];
-        seen.slope_error = vector[8];
-        seen.age = vector[9] ? *vector[9] : 0.0;
-        status = step_one(handle, (double *)vector[1], &seen, (double *)vector[10]);
+        status = step_one(handle, block, &seen, out);
     }
     while (held > 0) {
         PyBuffer_Release(&views[--held]);
@@ -268,7 +424,7 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
         return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "steps takes 9 arguments");
     }
     const sf_rule *rule = &handle->made.rule;
-    const size_t d = (size_t)rule->d, out = SF_OUT + 3 * d + 1, many = (size_t)n;
+    const size_t d = (size_t)rule->d, out = handle->info, many = (size_t)n;
     const size_t sizes[9] = {0, 0, handle->state, d, 1, d, d, out, 1};
     double *part[9] = {0};
     Py_buffer views[9];
@@ -300,7 +456,8 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
 }
 
 static PyMethodDef METHODS[] = {
-    {"make", make, METH_O, "Return the capsule of a rule, and the doubles of a state."},
+    {"make", make, METH_VARARGS, "Return the capsule of a rule, and the doubles of its blocks."},
+    {"layout", layout, METH_O, "Return what the blocks of a rule have."},
     {"step", (PyCFunction)(void (*)(void))step, METH_FASTCALL, "Step a state in place."},
     {"steps", (PyCFunction)(void (*)(void))steps, METH_FASTCALL, "Step many states in place."},
     {NULL, NULL, 0, NULL},
@@ -309,13 +466,40 @@ static PyMethodDef METHODS[] = {
 static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, "_step", "The compiled step.", -1, METHODS,
                              NULL, NULL, NULL, NULL};
 
+/* Add a tuple of names to a module. */
+static int add_names(PyObject *module, const char *name, PyObject *names)
+{
+    const int done = names && PyModule_AddObjectRef(module, name, names) == 0;
+    Py_XDECREF(names);
+    return done;
+}
+
 PyMODINIT_FUNC PyInit__step(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
     dtype_name = PyUnicode_InternFromString("dtype");
-    if (!dtype_name)
+    int done = module && dtype_name
+               && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) == 0;
+    for (size_t i = 0; done && i < sizeof CODES / sizeof *CODES; i++) {
+        done = PyModule_AddIntConstant(module, CODES[i].name, CODES[i].value) == 0;
+    }
+    PyObject *arrays = PyList_New(0);
+    for (size_t i = 0; done && arrays && i < sizeof FIELDS / sizeof *FIELDS; i++) {
+        PyObject *name = PyUnicode_FromString(FIELDS[i].name);
+        const int is_array = FIELDS[i].kind == 'v' || FIELDS[i].kind == 'r';
+        done = name && (!is_array || PyList_Append(arrays, name) == 0);
+        Py_XDECREF(name);
+    }
+    done = done && arrays && add_names(module, "ARRAYS", PyList_AsTuple(arrays));
+    Py_XDECREF(arrays);
+#define NAME(name, value) #name,
+#define EACH(name, value) "s"
+    /* By number: which inequality certifies the next action. */
+    done = done && add_names(module, "CERTIFICATES",
+                             Py_BuildValue("(" SF_CERTIFICATES(EACH) ")",
+                                           SF_CERTIFICATES(NAME) NULL));
+    if (!done) {
         Py_CLEAR(module);
-    if (module != NULL && PyModule_AddStringConstant(module, "TEXT", SUREFOOT_TEXT) < 0)
-        Py_CLEAR(module);
+    }
     return module;
 }

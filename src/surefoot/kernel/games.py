@@ -15,18 +15,34 @@ import numpy as np
 from surefoot import kernel
 from surefoot.core.types import Array
 
-__all__ = ["NOTHING", "PARAMETERS", "CompiledGame", "is_available"]
+__all__ = ["NOTHING", "CompiledGame", "code_of", "is_available", "pad", "parameters_of"]
 
 _games = kernel.load("_games")
 NOTHING = np.empty(0)
 """In the place of an array that a game does not have, or that is not asked for."""
-PARAMETERS = 6
-"""Numbers of a rule, at most, after its tightening and the two radii of its domain."""
 
 
 def is_available() -> bool:
     """Return whether C plays games: the extension was built, and the kernel is to play."""
     return _games is not None and kernel.name() == "kernel"
+
+
+def code_of(name: str) -> int:
+    """Return the number of a cost, a constraint, a domain or a rule, by its name in ``games.h``."""
+    code: int = getattr(_games, name)
+    return code
+
+
+def parameters_of(rule: str) -> list[str]:
+    """Return the names of the parameters of a rule, which are attributes of it, in their order."""
+    assert _games is not None
+    return str(_games.PARAMETERS[rule]).split()
+
+
+def pad(parameters: Sequence[float]) -> list[float]:
+    """Return the parameters of a rule with as many zeros as the C text has room for."""
+    assert _games is not None
+    return [*parameters, *[0.0] * (_games.NUMBERS - len(parameters))]
 
 
 class CompiledGame:

@@ -36,9 +36,10 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in
 from surefoot.core.arrays import is_number
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, anything, flag, projectable
 from surefoot.core.points import reach_of
-from surefoot.core.types import Array, Context, Feedback, Number, Set
+from surefoot.core.types import Array, Context, Number, Set
 from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.contradictions import check_finite, check_first, check_one_run
 from surefoot.knowledge.errors import (

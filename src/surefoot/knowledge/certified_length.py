@@ -87,7 +87,7 @@ from surefoot.knowledge.errors import (
     is_zero,
     list_causes,
 )
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Projection, Region
 from surefoot.sets import Ball, Box, project_halfspace
 
@@ -181,7 +181,7 @@ class CertifiedLength(Knowledge):
 
     def describe_to_kernel(self, d: int) -> LengthInKernel:
         """Return how the kernel has the certified length."""
-        return LengthInKernel(self, d)
+        return LengthInKernel(self)
 
     @property
     def observer_kind(self) -> ObserverKind:
@@ -435,27 +435,28 @@ class StepCertificate(NamedTuple):
         )
 
 
-RULES: dict[int, StepRule] = {2: "slack", 3: "contraction", 4: "pulled", 5: "stayed"}
-"""The words of :class:`StepCertificate` for the kernel's numbers."""
+RULES: dict[str, StepRule] = {
+    "SF_SLACK": "slack",
+    "SF_CONTRACTION": "contraction",
+    "SF_PULLED": "pulled",
+    "SF_STAYED": "stayed",
+}
+"""The words of :class:`StepCertificate` for the kernel's names."""
 
 
 class LengthInKernel(KnowledgeInKernel):
     """The certified length in the kernel."""
 
-    code = 1
+    code = "SF_LENGTH"
     tightens = True
 
-    def __init__(self, knowledge: CertifiedLength, d: int) -> None:
+    def __init__(self, knowledge: CertifiedLength) -> None:
         self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
             "G_g": knowledge.G_g,
             "rho": knowledge.rho,
             "sigma": 0.0 if knowledge.sigma is None else knowledge.sigma,
             "decreasing": int(knowledge.decreasing),
         }
-        readings = ("rounds", "slack", "since", "read", "upper", "level")
-        steps = ("rho", "left", "distance", "target_level", "is_pulled")
-        points = ("anchor", "x", "s", "drawn", "target")
-        self.shapes: Shapes = dict.fromkeys((*readings, *steps), ()) | dict.fromkeys(points, (d,))
 
     def put_together(self, parts: dict[str, Any]) -> LengthMemory:
         """Return the memory of parts."""
@@ -464,8 +465,18 @@ class LengthInKernel(KnowledgeInKernel):
     def certificate(self, step: KernelStep) -> StepCertificate:
         """Return why the next action is feasible."""
         n = step.numbers
-        numbers = (-n.value, n.rho, n.room, n.distance, n.bound, float(self.fields["G_g"]))
-        return StepCertificate(int(n.round), RULES[int(n.kind)], *numbers, bool(n.cut), step.errors)
+        return StepCertificate(
+            round=int(n["round"]),
+            rule=RULES[step.kind],
+            slack=-n["value"],
+            rho=n["rho"],
+            length=n["room"],
+            taken=n["distance"],
+            bound=n["bound"],
+            G_g=float(self.fields["G_g"]),
+            cut=bool(n["cut"]),
+            errors=step.errors,
+        )
 
 
 class LengthRegion(Region):

@@ -55,7 +55,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
 
@@ -87,7 +87,7 @@ from surefoot.knowledge.contradictions import (
     check_start,
 )
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, is_zero
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.knowledge.region import Projection, Region, WithinBall
 from surefoot.sets import Ball
@@ -335,7 +335,7 @@ class Curvature(QuadraticBounds):
     def describe_to_kernel(self, d: int) -> CurvatureInKernel | None:
         """Return how the kernel has one constraint."""
         is_one = isinstance(self.beta, float)
-        return CurvatureInKernel.of(self, np.array([self.beta]), d) if is_one else None
+        return CurvatureInKernel.of(self, np.array([self.beta])) if is_one else None
 
 
 class Quadratic(NamedTuple):
@@ -475,48 +475,32 @@ class PullCertificate(NamedTuple):
         )
 
 
-PULL = 7
-"""The kernel's number for a certificate of the pull towards the anchor."""
-
-
 class CurvatureInKernel(KnowledgeInKernel):
     """One constraint of bounded curvature in the kernel.
 
     Args:
         knowledge: the constants.
         beta: a bound on the curvature of each row.
-        d: the dimension.
     """
 
-    code = 2
+    code = "SF_CURVATURE"
 
-    def __init__(self, knowledge: QuadraticBounds, beta: Array, d: int) -> None:
+    def __init__(self, knowledge: QuadraticBounds, beta: Array) -> None:
         self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
             "beta": beta
         }
-        value, slope = ((len(beta), 1), (len(beta), d)) if self.has_rows else ((), (d,))
-        numbers = ("rounds", "last.round", "anchor.round", "depth", "curvature_seen", "slope_error")
-        self.shapes: Shapes = {
-            **dict.fromkeys(numbers, ()),
-            "last.x": (d,),
-            "last.value": value,
-            "low": value,
-            "anchor.x": (d,),
-            "anchor.value": value,
-            "s": slope,
-        }
 
     @classmethod
-    def of(cls, knowledge: QuadraticBounds, beta: Array, d: int) -> Self | None:
+    def of(cls, knowledge: QuadraticBounds, beta: Array) -> Self | None:
         """Return the knowledge in the kernel, whose pull under drift assumes that g is convex."""
-        return cls(knowledge, beta, d) if knowledge.convex or not knowledge.errors.drift else None
+        return cls(knowledge, beta) if knowledge.convex or not knowledge.errors.drift else None
 
-    def take_apart(self, memory: CurvatureMemory) -> Mapping[str, Any] | None:
+    def take_apart(self, memory: CurvatureMemory, names: Iterable[str]) -> Mapping[str, Any] | None:
         """Return the parts by name; the kernel has no error of the slope of one constraint."""
         if memory.slope_error and not self.has_rows:
             return None
         anchor, slope_error = memory.anchor or memory.last, memory.slope_error or 0.0
-        return super().take_apart(memory._replace(anchor=anchor, slope_error=slope_error))
+        return super().take_apart(memory._replace(anchor=anchor, slope_error=slope_error), names)
 
     def put_together(self, parts: dict[str, Any]) -> CurvatureMemory:
         """Return the memory of parts."""
@@ -530,18 +514,26 @@ class CurvatureInKernel(KnowledgeInKernel):
     def certificate(self, step: KernelStep) -> CurvatureCertificate | PullCertificate:
         """Return why the next action is feasible."""
         n, errors = step.numbers, step.errors
-        t, cut = int(n.round), bool(n.cut)
-        if n.kind == PULL:
-            way = (n.anchor_value, n.value, n.share, n.bound)
-            return PullCertificate(t, int(n.anchor_round), *way, cut, errors)
-        row, beta = int(n.row), self.fields["beta"]
+        t, cut = int(n["round"]), bool(n["cut"])
+        if step.kind == "SF_PULL":
+            return PullCertificate(
+                round=t,
+                anchor_round=int(n["anchor_round"]),
+                anchor_value=n["anchor_value"],
+                value=n["value"],
+                share=n["share"],
+                bound=n["bound"],
+                cut=cut,
+                errors=errors,
+            )
+        row, beta = int(n["row"]), self.fields["beta"]
         slope_error = step.memory.slope_error  # that of the last reading
         return CurvatureCertificate(
             round=t,
-            value=n.value,
-            slope=n.slope,
-            length=n.distance,
-            bound=n.bound,
+            value=n["value"],
+            slope=n["slope"],
+            length=n["distance"],
+            bound=n["bound"],
             beta=float(beta[row]),
             cut=cut,
             row=row if len(beta) > 1 else None,

@@ -19,8 +19,9 @@ import numpy as np
 
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError, SurefootError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, nonnegative
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 
 __all__ = [
     "CertificateError",

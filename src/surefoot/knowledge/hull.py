@@ -32,7 +32,7 @@ the hull is the anchor alone, which is visited and so measured again. Where no b
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -49,7 +49,7 @@ from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, Shapes, share_fields
+from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
 from surefoot.knowledge.region import Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
@@ -289,7 +289,7 @@ class LipschitzHull(Knowledge):
 
     def describe_to_kernel(self, d: int) -> HullInKernel | None:
         """Return how the kernel has the hull; it knows no bound on g at the start."""
-        return HullInKernel(self, d) if self.start_bound is None else None
+        return HullInKernel(self) if self.start_bound is None else None
 
     def noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
@@ -375,44 +375,39 @@ class HullCertificate(NamedTuple):
 class HullInKernel(KnowledgeInKernel):
     """The hull in the kernel."""
 
-    code = 0
+    code = "SF_HULL"
 
-    def __init__(self, knowledge: LipschitzHull, d: int) -> None:
+    def __init__(self, knowledge: LipschitzHull) -> None:
         self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
             "G_g": knowledge.G_g
         }
-        self.shapes: Shapes = {"rounds": ()}
-        for name in ("last", "anchor", "start"):
-            self.shapes |= {f"{name}.x": (d,), f"{name}.value": (), f"{name}.round": ()}
-        self.shapes["rungs"] = (RUNGS, d + 2)
 
-    def take_apart(self, memory: HullMemory) -> Mapping[str, Any]:
+    def take_apart(self, memory: HullMemory, names: Iterable[str]) -> Mapping[str, Any]:
         """Return the parts by name; a rung is a point, its bound and its round."""
-        names = [name for name in self.shapes if name != "rungs"]
-        parts = {name: attrgetter(name)(memory) for name in names}
+        parts = {name: attrgetter(name)(memory) for name in names if name != "rungs"}
         return parts | {"rungs": np.column_stack(memory.ladder)}
 
     def put_together(self, parts: dict[str, Any]) -> HullMemory:
         """Return the memory of parts."""
-        rungs = parts["rungs"]
-        last, anchor, start = (Anchor(**parts[name]) for name in ("last", "anchor", "start"))
+        rungs = parts.pop("rungs")
+        last, anchor, start = (Anchor(**parts.pop(name)) for name in ("last", "anchor", "start"))
         ladder = Ladder(rungs[:, :-2], rungs[:, -2], rungs[:, -1])
-        return HullMemory(parts["rounds"], last, anchor, start, ladder)
+        return HullMemory(last=last, anchor=anchor, start=start, ladder=ladder, **parts)
 
     def certificate(self, step: KernelStep) -> HullCertificate:
         """Return why the next action is feasible."""
         n = step.numbers
         return HullCertificate(
-            round=int(n.round),
-            anchor_round=int(n.anchor_round),
-            anchor_value=n.anchor_value,
-            value=n.value,
-            share=n.share,
-            distance=n.distance,
-            room=n.room,
-            bound=n.bound,
+            round=int(n["round"]),
+            anchor_round=int(n["anchor_round"]),
+            anchor_value=n["anchor_value"],
+            value=n["value"],
+            share=n["share"],
+            distance=n["distance"],
+            room=n["room"],
+            bound=n["bound"],
             G_g=float(self.fields["G_g"]),
-            cut=bool(n.cut),
+            cut=bool(n["cut"]),
             errors=step.errors,
         )
 

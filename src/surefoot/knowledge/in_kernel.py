@@ -1,64 +1,45 @@
 """What a kind of knowledge, or a proposer, is in the compiled kernel: one object, in its own file.
 
 A pair is played by the kernel if both of its parts answer ``in_kernel``. The answer has all that
-:mod:`surefoot.kernel_bridge` asks: the constants as fields of ``sf_rule``, the named parts of a
-memory with their shapes, and what the numbers of a step mean. A part without an answer is played
-by Python, and so is every subclass of a part that does not answer itself.
+:mod:`surefoot.kernel_bridge` asks: the constants as fields of ``sf_rule``, a memory from its parts
+and back, and what the numbers of a step mean. The C text names the parts and says where each is. A
+part of a pair without an answer is played by Python, and so is every subclass that does not answer
+itself.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
+from typing import Any, ClassVar, Protocol
 
-from surefoot.core.types import Array, Feedback
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import Projection
 
-__all__ = ["InKernel", "KernelStep", "KnowledgeInKernel", "Shapes", "StepNumbers", "share_fields"]
-
-Shapes: TypeAlias = dict[str, tuple[int, ...]]
-"""The shapes of named parts in the order of a block; () for a number."""
-
-
-class StepNumbers(NamedTuple):
-    """The numbers that the kernel writes of a step, in its order; ``sf_info`` explains them."""
-
-    bound: float
-    cut: float
-    alarms: float
-    kind: float
-    row: float
-    round: float
-    value: float
-    anchor_value: float
-    anchor_round: float
-    share: float
-    distance: float
-    room: float
-    rho: float
-    slope: float
-    note_0: float
-    note_1: float
-    note_2: float
-    note_3: float
-    note_4: float
-    note_5: float
-    projection_error: float
-    lag_0: float
-    lag_1: float
-    lag_2: float
-    lag_3: float
+__all__ = ["InKernel", "KernelStep", "KnowledgeInKernel", "share_fields"]
 
 
 class KernelStep(Protocol):
     """A step of the kernel, as the parts of a pair read it."""
 
     @property
-    def numbers(self) -> StepNumbers:
-        """What the kernel wrote."""
+    def numbers(self) -> Mapping[str, float]:
+        """The numbers of ``sf_info`` by name."""
+
+    @property
+    def kind(self) -> str:
+        """The name of the inequality that certifies the next action, as "SF_BALLS"."""
+
+    @property
+    def noted(self) -> Mapping[str, float]:
+        """The numbers that the proposer noted, by name."""
+
+    @property
+    def lags(self) -> list[float]:
+        """What the action has cost more than each leader."""
 
     @property
     def feedback(self) -> Feedback:
@@ -101,18 +82,21 @@ class InKernel:
     """A part of a pair as the kernel has it, in one dimension.
 
     Attributes:
-        code: its number in ``kernel/c/surefoot.h``.
+        code: its name in ``kernel/c/surefoot.h``.
         fields: its fields of ``sf_rule``.
-        shapes: the parts of its memory; a dotted name is a path of attributes.
     """
 
-    code: ClassVar[int]
+    code: ClassVar[str]
     fields: dict[str, Any]
-    shapes: Shapes
 
-    def take_apart(self, memory: Any) -> Mapping[str, Any] | None:
-        """Return the parts of a memory by name; None for a memory that the kernel does not have."""
-        return {name: attrgetter(name)(memory) for name in self.shapes}
+    def take_apart(self, memory: Any, names: Iterable[str]) -> Mapping[str, Any] | None:
+        """Return the parts of a memory; None for a memory that the kernel does not have.
+
+        Args:
+            memory: one that the Python text made.
+            names: those of the C text; a dotted name is a path of attributes.
+        """
+        return {name: attrgetter(name)(memory) for name in names}
 
     @abstractmethod
     def put_together(self, parts: dict[str, Any]) -> Any:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, final
 from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.types import Array, Certificate, Feedback, Number, Set
+from surefoot.core.feedback import Feedback
+from surefoot.core.types import Array, Certificate, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.errors import (
     CertificateError,

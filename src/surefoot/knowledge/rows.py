@@ -24,8 +24,9 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import anything, count
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import ObserverKind, Reading
@@ -155,13 +156,13 @@ class CurvatureRows(QuadraticBounds):
 
     def describe_to_kernel(self, d: int) -> RowsInKernel | None:
         """Return how the kernel has the rows."""
-        return RowsInKernel.of(self, self.each.beta[:, 0].copy(), d)
+        return RowsInKernel.of(self, self.each.beta[:, 0].copy())
 
 
 class RowsInKernel(CurvatureInKernel):
     """Several constraints of bounded curvature in the kernel."""
 
-    code = 3
+    code = "SF_ROWS"
     has_rows = True
 
 

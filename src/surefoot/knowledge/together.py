@@ -16,9 +16,10 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Count
 from surefoot.core.parameters import anything
-from surefoot.core.types import Array, Certificate, Feedback, Number
+from surefoot.core.types import Array, Certificate, Number
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit

@@ -9,11 +9,12 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Info, Number
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep, Shapes
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.descent import add_square
@@ -142,15 +143,15 @@ class Averaging(Proposer):
 
     def describe_to_kernel(self, knowledge: Knowledge, d: int) -> AveragingInKernel:
         """Return how the kernel has dual averaging."""
-        return AveragingInKernel(self, d)
+        return AveragingInKernel(self)
 
 
 class AveragingInKernel(ProposerInKernel):
     """Dual averaging in the kernel."""
 
-    code = 3
+    code = "SF_AVERAGING"
 
-    def __init__(self, proposer: Averaging, d: int) -> None:
+    def __init__(self, proposer: Averaging) -> None:
         n, self.radius = len(proposer.steps), proposer.radius
         distance = FAR if n > 1 else proposer.far or 0.0
         self.fields: dict[str, Any] = {
@@ -159,18 +160,6 @@ class AveragingInKernel(ProposerInKernel):
             "far": distance * proposer.radius,
             "points": n,
         }
-        self.shapes: Shapes = {
-            "squares": (),
-            "inverse_eta": (),
-            "trust.largest": (),
-            "start": (d,),
-            "gradients": (n, d),
-            "points": (n, d),
-            "trust.weights": (n,),
-            "trust.logs": (n,),
-            "trust.squares": (n,),
-            "trust.rates": (n,),
-        }
 
     def put_together(self, parts: dict[str, Any]) -> AveragingState:
         """Return the state of parts."""
@@ -178,15 +167,15 @@ class AveragingInKernel(ProposerInKernel):
 
     def note(self, step: KernelStep) -> AveragingNote:
         """Return the numbers of the step."""
-        gradient, n = step.feedback.cost_gradient, step.numbers
+        gradient, noted = step.feedback.cost_gradient, step.noted
         return AveragingNote(
             x=step.played,
             gradient=np.zeros(len(step.played)) if gradient is None else gradient,
             radius=self.radius,
             point=step.learner_before.points[0],
-            inverse_eta=n.note_1,
+            inverse_eta=noted["inverse_eta"],
             kept=step.kept,
-            share=n.note_2,
+            share=noted["share"],
             found=step.projection,
         )
 

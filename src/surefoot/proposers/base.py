@@ -6,13 +6,13 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self, final
 
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     Declared,
 )
 from surefoot.core.types import (
     Array,
     Context,
-    Feedback,
     Set,
 )
 from surefoot.knowledge.base import Knowledge, Memory
@@ -59,6 +59,11 @@ class Proposer(Declared):
     work: ClassVar[str] = "d"
     is_one_run: ClassVar[bool] = False
     in_contexts: ClassVar[bool] = False
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of feedback that it uses, beside those that every pair uses; none."""
+        return frozenset()
 
     def init(self, x1: Array) -> Memory:
         """Return the state of the learner before the first round; empty by default."""

@@ -17,12 +17,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from surefoot.core import checks
 from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, to_numpy, where
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Span
 from surefoot.core.parameters import flag, positive
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Array, Number
 from surefoot.guarantees.observers import CutCost, ObservedRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep, Shapes
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Projection, Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.in_kernel import ProposerInKernel
@@ -122,7 +123,7 @@ class Descent(Proposer):
 class DescentInKernel(ProposerInKernel):
     """Gradient descent in the kernel."""
 
-    code = 2
+    code = "SF_DESCENT"
 
     def __init__(self, proposer: Descent) -> None:
         self.radius = proposer.radius
@@ -131,7 +132,6 @@ class DescentInKernel(ProposerInKernel):
             "scale": _ROOT_2 * proposer.radius,
             "eta": 0.0 if proposer.eta is None else proposer.eta,
         }
-        self.shapes: Shapes = {"squares": (), "inverse_eta": ()}
 
     def put_together(self, parts: dict[str, Any]) -> DescentState:
         """Return the state of parts."""
@@ -141,10 +141,16 @@ class DescentInKernel(ProposerInKernel):
         """Return the numbers of the step; None without a cost gradient."""
         if step.feedback.cost_gradient is None:
             return None
-        n = step.numbers
-        cost = CutCost(n.rho, -0.5 * n.note_3) if step.knowledge.tightens else None
-        target, moves, cut = step.proposal, bool(n.note_2), step.projection
-        return DescentNote(n.note_0, n.note_1, target, moves, self.radius, cut, cost)
+        n, noted = step.numbers, step.noted
+        return DescentNote(
+            size=noted["size"],
+            inverse_eta=noted["inverse_eta"],
+            wanted=step.proposal,
+            moves=bool(noted["moves"]),
+            radius=self.radius,
+            found=step.projection,
+            cost=CutCost(n["rho"], -0.5 * n["moved"]) if step.knowledge.tightens else None,
+        )
 
 
 def add_square(squares: Number, grad: Array) -> tuple[Number, Number]:

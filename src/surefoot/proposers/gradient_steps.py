@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from surefoot.core import checks
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Number
+from surefoot.core.types import Array, Number
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 from surefoot.knowledge.in_kernel import InKernel, KernelStep
 
@@ -11,14 +11,7 @@ __all__ = ["ProposerInKernel"]
 
 
 class ProposerInKernel(InKernel):
-    """A proposer as the kernel has it.
-
-    Attributes:
-        counted: the name of the rows that the last part of its state is made of, if only the first
-            of them may be in use; the part ``counted + ".count"`` says how many are.
-    """
-
-    counted: ClassVar[str] = ""
+    """A proposer as the kernel has it."""
 
     @abstractmethod
     def note(self, step: KernelStep) -> Any:

@@ -57,7 +57,7 @@ in any other domain they are projected onto the domain, too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -67,19 +67,20 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative, Span
 from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep, Shapes
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.cuts import Cuts, add_cut, ascend, empty_cuts, push_from_cuts, shorten
 from surefoot.proposers.descent import add_square
 from surefoot.proposers.in_kernel import ProposerInKernel
-from surefoot.proposers.learner import ask_learner, start_learner
+from surefoot.proposers.learner import ask_learner, forecasts_of, start_learner
 from surefoot.proposers.trust import Trust, reweigh
 from surefoot.sets import Ball, project_halfspace
 
@@ -193,6 +194,11 @@ class Leader(Proposer):
         """The steps of the leaders, as multiples of eta."""
         is_single = self.leader is not None or self.strong_convexity is not None
         return (1.0,) if is_single else MULTIPLES
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The forecasts that a given learner uses."""
+        return frozenset() if self.leader is None else forecasts_of(self.leader)
 
     def slots(self, dimension: int) -> int:
         """Return how many half-spaces are remembered."""
@@ -453,46 +459,18 @@ class Leader(Proposer):
 class LeaderInKernel(ProposerInKernel):
     """Leaders and their follower in the kernel."""
 
-    code = 1
-    counted = "cuts"
+    code = "SF_LEADER"
 
     def __init__(self, proposer: Leader, d: int) -> None:
-        n, K = len(proposer.multiples), proposer.slots(d)
-        self.leaders, self.slots = n, K
+        self.slots = proposer.slots(d)
         self.fields: dict[str, Any] = {
-            "cuts": K,
+            "cuts": self.slots,
             "strong_convexity": float(proposer.strong_convexity or 0.0),
         }
-        self.shapes: Shapes = {
-            "reach": (),
-            "start_value": (),
-            "depth": (),
-            "deepened": (),
-            "cuts.count": (),
-            "squares": (),
-            "lag": (),
-            "worst_lag": (),
-            "inverse_eta": (),
-            "trust.largest": (),
-            "start": (d,),
-            "gradients": (d,),
-            "Z": (d,),
-            "points": (n, d),
-            "outside": (n,),
-            "trust.weights": (n,),
-            "trust.logs": (n,),
-            "trust.squares": (n,),
-            "trust.rates": (n,),
-            "cuts.offsets": (K,),
-            "cuts.inverses": (K,),
-            "cuts.pulls": (n, K),
-            "cuts.normals": (K, d),
-        }
 
-    def take_apart(self, memory: LeaderState) -> Mapping[str, Any]:
+    def take_apart(self, memory: LeaderState, names: Iterable[str]) -> Mapping[str, Any]:
         """Return the parts by name; those of the cuts with zeros for the cuts that are not used."""
-        names = [name for name in self.shapes if not name.startswith("cuts.")]
-        parts = {name: attrgetter(name)(memory) for name in names}
+        parts = {name: attrgetter(name)(memory) for name in names if not name.startswith("cuts.")}
         cuts, count = memory.cuts, len(memory.cuts.offsets)
         free = (0, self.slots - count)
         return parts | {
@@ -506,7 +484,11 @@ class LeaderInKernel(ProposerInKernel):
     def put_together(self, parts: dict[str, Any]) -> LeaderState:
         """Return the state of parts, with the cuts that are used."""
         cuts, trust = parts.pop("cuts"), Trust(**parts.pop("trust"))
-        n = int(cuts["count"])
+        count, most = cuts["count"], len(cuts["offsets"])
+        if not (0 <= count <= most and count == int(count)):
+            rule = f"a number of cuts that is whole and from 0 to {most}"
+            raise InvalidValueError(f"state must have {rule}, got {count}")
+        n = int(count)
         used = Cuts(
             cuts["normals"][:n], cuts["offsets"][:n], cuts["inverses"][:n], cuts["pulls"][:, :n]
         )
@@ -514,9 +496,7 @@ class LeaderInKernel(ProposerInKernel):
 
     def note(self, step: KernelStep) -> LeaderNote:
         """Return the numbers of the round."""
-        n = step.numbers
-        lags = [n.lag_0, n.lag_1, n.lag_2, n.lag_3][: self.leaders]
-        return LeaderNote(n.note_0, lags, n.note_1, n.note_2, n.note_3, n.note_4, n.note_5)
+        return LeaderNote(lags=step.lags, **step.noted)
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_norm: float) -> float:

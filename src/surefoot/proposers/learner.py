@@ -9,12 +9,12 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     algorithm,
 )
 from surefoot.core.types import (
     Array,
-    Feedback,
     Needs,
     Player,
     needs_of,
@@ -67,6 +67,11 @@ class Learner(Proposer):
         return needs_of(self.algorithm)
 
     @property
+    def fields(self) -> frozenset[str]:
+        """The forecasts that the algorithm uses."""
+        return forecasts_of(self.algorithm)
+
+    @property
     def work(self) -> str:  # type: ignore[override]
         """The arithmetic of the algorithm in a round."""
         return self.needs.work
@@ -89,6 +94,11 @@ class Learner(Proposer):
                 self.algorithm, learner, feedback, x, region.round, "proposer"
             )
         return learner, Proposal(point, contradictions=sentences)
+
+
+def forecasts_of(learner: Player) -> frozenset[str]:
+    """Return the fields of feedback that a learner uses, and a proposer hands to it."""
+    return needs_of(learner).fields & {"hint"}
 
 
 def start_learner(learner: Player, x1: Array, role: str) -> Memory:

@@ -41,9 +41,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Same
 from surefoot.core.parameters import count, function, positive
-from surefoot.core.types import Array, Context, Feedback, Info
+from surefoot.core.types import Array, Context, Info
 from surefoot.guarantees.observers import LeaderRegret
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.context import read_numbers

@@ -34,9 +34,10 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Same
 from surefoot.core.parameters import instance_of, nonnegative, positive
-from surefoot.core.types import Array, Feedback, Number, Set
+from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.leader import Leader, LeaderState
@@ -113,6 +114,11 @@ class Probing(Proposer):
         super().__post_init__()
         if self.probe >= 0.5:
             raise InvalidValueError(f"probe must be below 1/2, got {self.probe!r}")
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The forecasts that the leader uses."""
+        return self.leader.fields
 
     def init(self, x1: Array) -> ProbingState:
         """Start at x1, without a difference."""

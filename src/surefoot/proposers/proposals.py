@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from surefoot.core import checks
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     flag,
 )
 from surefoot.core.types import (
     Array,
-    Feedback,
 )
 from surefoot.knowledge.base import Knowledge
-from surefoot.knowledge.in_kernel import KernelStep, Shapes
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.proposers.in_kernel import ProposerInKernel
@@ -56,15 +57,16 @@ class Proposals(Proposer):
 class ProposalsInKernel(ProposerInKernel):
     """External proposals in the kernel: nothing is learnt, so the state has no numbers."""
 
-    code = 0
+    code = "SF_PROPOSALS"
 
     def __init__(self, proposer: Proposals) -> None:
         self.fields: dict[str, Any] = {"as_steps": int(proposer.as_steps)}
-        self.shapes: Shapes = {"learner": (0,)}
 
-    def take_apart(self, memory: tuple[()]) -> dict[str, Any]:
-        """Return the one part, which is empty."""
-        return {"learner": memory}
+    def take_apart(self, memory: tuple[()], names: Iterable[str]) -> dict[str, Any]:
+        """Return no parts: who learns nothing has none."""
+        if memory != ():
+            raise TypeError("the state of another learner")
+        return {}
 
     def put_together(self, parts: dict[str, Any]) -> tuple[()]:
         """Return the state of a learner that learns nothing."""

@@ -8,8 +8,9 @@ from surefoot.core.algorithm import NOTHING, tuning
 from surefoot.core.arrays import dot, number_like, sqrt, where
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Span
-from surefoot.core.types import Array, Feedback, Info, Number, Set, Source
+from surefoot.core.types import Array, Info, Needs, Number, Set, Source
 from surefoot.guarantees.tuning import Tuned
 from surefoot.rules.adagrad_ftrl import AddedUp
 from surefoot.rules.inside import Projecting
@@ -67,6 +68,7 @@ class OptimisticDualAveraging(Projecting):
     """
 
     state = OptimisticState
+    needs: ClassVar[Needs] = Projecting.needs._replace(fields=frozenset({"hint"}))
     source: ClassVar[Source] = Source("Rakhlin and Sridharan, COLT 2013", "derived here")
 
     def first_state(self, x1: Array) -> OptimisticState:

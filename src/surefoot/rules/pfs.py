@@ -15,8 +15,9 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, start_in, tuning
 from surefoot.core.arrays import dot, freeze
 from surefoot.core.constants import Constants, as_constants, polyak_rate
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, nonnegative, positive, projectable, rounds
-from surefoot.core.types import Array, Feedback, Info, Number, Real, Source
+from surefoot.core.types import Array, Info, Number, Real, Source
 from surefoot.guarantees.bounds import (
     SHRINK,
     StrictStart,

@@ -145,7 +145,7 @@ class Ball(Centred, ConvexSet, kw_only=False):
             "middle": self.centre,
             "around": self.radius,
             "diameter": bounded_diameter(self),
-            "domain": 1,
+            "domain": "SF_BALL",
             "radius": self.radius,
             "inner": float(self._inner(np.zeros(d))),
             "centre": self.centre,

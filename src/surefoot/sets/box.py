@@ -115,7 +115,7 @@ class Box(ConvexSet, kw_only=False):
             "middle": ball.centre,
             "around": ball.radius,
             "diameter": bounded_diameter(self),
-            "domain": 2,
+            "domain": "SF_BOX",
             "lower": self.lower,
             "upper": self.upper,
         }

@@ -14,18 +14,16 @@ from surefoot import kernel
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable
-from surefoot.core.types import Feedback
 from surefoot.guarantees import Tuned
-from surefoot.kernel_bridge import VECTORS, Rule
+from surefoot.kernel_bridge import Rule
 from surefoot.knowledge.base import Knowledge
 
 __all__ = ["c_header", "c_vectors"]
 
 ROUNDS = 100
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_CODES = re.compile(r"^enum \{ (SF_\w+(?:, SF_\w+)*) \};$", re.M)
-"""The lines of ``surefoot.h`` that name the codes of a rule's parts."""
 
 
 def c_header(
@@ -175,18 +173,13 @@ def _file(name: str) -> str:
 def _rule(fields: PlainTable) -> str:
     """Return the rule as a constant: numbers hexadecimal, which no compiler rounds."""
     arrays, lines = [], []
-    names = [line.split(", ") for line in _CODES.findall(_file("surefoot.h"))]
-    codes = dict(zip(("proposer", "knowledge", "domain"), names, strict=True))
     for name, value in fields.items():
-        if name in VECTORS:
-            if value is not None:
-                arrays.append(f"static const double sf_{name}[{len(value)}] = {_list(value)};")
-                lines.append(f"    .{name} = sf_{name},")
-        elif name in codes:
-            lines.append(f"    .{name} = {codes[name][value]},")
+        if isinstance(value, np.ndarray):
+            arrays.append(f"static const double sf_{name}[{len(value)}] = {_list(value)};")
+            lines.append(f"    .{name} = sf_{name},")
         elif isinstance(value, float):
             lines.append(f"    .{name} = {_number(value)}, /* {value!r} */")
-        else:
+        elif value is not None:  # a whole number, or the name of a code
             lines.append(f"    .{name} = {value},")
     rule = "\n".join(["static const sf_rule sf_player = {", *lines, "};"])
     return "\n".join(["/* The player. */", *arrays, rule, ""])

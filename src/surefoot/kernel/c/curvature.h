@@ -1,22 +1,29 @@
 /* What bounds on the curvature certify, of one constraint or of several that are seen apart:
  * surefoot.knowledge.curvature and .rows.
  *
- * Memory: the numbers below; the last action, its upper and lower values and slopes, one per row;
- * the anchor and its values. */
+ * Memory: the numbers; the last action, its upper and lower values and slopes, one per row; the
+ * anchor and its values. Of one constraint these are numbers and a vector, of rows columns. */
 
-enum {
-    SF_CURVED_ROUNDS,
-    SF_CURVED_READ, /* the round of the last reading */
-    SF_CURVED_SINCE, /* that of the anchor */
-    SF_CURVED_DEPTH, /* the radius of the largest certified ball around an action so far */
-    SF_CURVATURE_SEEN,
-    SF_CURVED_TAU, /* the error of the slopes that were read last */
-    SF_CURVED_NUMBERS
-};
+#define SF_NUMBERS_OF_CURVED(NUMBER)                                                               \
+    NUMBER(SF_CURVED_ROUNDS, "rounds")                                                             \
+    NUMBER(SF_CURVED_READ, "last.round")    /* the round of the last reading */                    \
+    NUMBER(SF_CURVED_SINCE, "anchor.round") /* that of the anchor */                               \
+    NUMBER(SF_CURVED_DEPTH, "depth")        /* the largest certified radius so far */              \
+    NUMBER(SF_CURVATURE_SEEN, "curvature_seen")                                                    \
+    NUMBER(SF_CURVED_TAU, "slope_error")    /* the error of the slopes that were read last */
+enum { SF_NUMBERS_OF_CURVED(SF_INDEX) SF_CURVED_NUMBERS };
+
+#define SF_ARRAYS_OF_CURVED(ARRAY)                                                                 \
+    ARRAY(x, "last.x", 1, 1, d)                                                                    \
+    ARRAY(upper, "last.value", separately ? 2 : 0, m, 1)                                           \
+    ARRAY(low, "low", separately ? 2 : 0, m, 1)                                                    \
+    ARRAY(anchor, "anchor.x", 1, 1, d)                                                             \
+    ARRAY(anchor_value, "anchor.value", separately ? 2 : 0, m, 1)                                  \
+    ARRAY(s, "s", separately ? 2 : 1, m, d)
 
 static inline size_t sf_curved_memory(int d, int m)
 {
-    return SF_CURVED_NUMBERS + 2 * (size_t)d + 3 * (size_t)m + (size_t)m * d;
+    return SF_CURVED_NUMBERS SF_ARRAYS_OF_CURVED(SF_SIZE);
 }
 
 /* A memory, by its parts. */
@@ -27,14 +34,10 @@ typedef struct {
 static inline sf_curved sf_curved_at(const sf_rule *rule, const double *block)
 {
     const int d = SF_DIM(rule), m = rule->rows;
-    sf_curved memory;
+    sf_curved memory, *parts = &memory;
+    double *next = (double *)block + SF_CURVED_NUMBERS;
+    SF_ARRAYS_OF_CURVED(SF_PLACE)
     memory.numbers = (double *)block;
-    memory.x = memory.numbers + SF_CURVED_NUMBERS;
-    memory.upper = memory.x + d;
-    memory.low = memory.upper + m;
-    memory.anchor = memory.low + m;
-    memory.anchor_value = memory.anchor + d;
-    memory.s = memory.anchor_value + m;
     return memory;
 }
 

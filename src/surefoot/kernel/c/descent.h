@@ -1,8 +1,16 @@
-/* Gradient descent with steps that the region certifies: surefoot.proposers.descent.
- *
- * Learner: the sum of the squared norms of the gradients, and 1/eta of the last step. */
+/* Gradient descent with steps that the region certifies: surefoot.proposers.descent. */
 
-enum { SF_SQUARES, SF_INVERSE_ETA, SF_DESCENT_NUMBERS };
+#define SF_NUMBERS_OF_DESCENT(NUMBER)                                                              \
+    NUMBER(SF_SQUARES, "squares")         /* the sum of the squared norms of the gradients */      \
+    NUMBER(SF_INVERSE_ETA, "inverse_eta") /* 1/eta of the last step */
+enum { SF_NUMBERS_OF_DESCENT(SF_INDEX) SF_DESCENT_NUMBERS };
+
+/* Of info.note. */
+#define SF_NOTE_OF_DESCENT(NUMBER)                                                                 \
+    NUMBER(SF_DESCENT_SIZE, "size")           /* of the cost gradient */                           \
+    NUMBER(SF_DESCENT_INVERSE, "inverse_eta") /* of the step */                                    \
+    NUMBER(SF_DESCENT_MOVES, "moves")         /* 1 if the region leaves room for a step */
+enum { SF_NOTE_OF_DESCENT(SF_INDEX) SF_DESCENT_NOTES };
 
 /* Where a step to w is cut off. */
 static inline int sf_cut(const sf_region *region, sf_found *found, const double *w, sf_work work)
@@ -40,19 +48,35 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
     sf_along(wanted, x, -eta, grad, d);
     learner[SF_SQUARES] = squares;
     learner[SF_INVERSE_ETA] = inverse;
-    info->note[0] = size;
-    info->note[1] = inverse;
-    info->note[2] = moves;
+    info->note[SF_DESCENT_SIZE] = size;
+    info->note[SF_DESCENT_INVERSE] = inverse;
+    info->note[SF_DESCENT_MOVES] = moves;
     return sf_cut(region, found, wanted, work);
 }
 
-/* Dual averaging: surefoot.rules.certified.certified_dual_averaging.
+/* Dual averaging: surefoot.proposers.averaging.
  *
- * Learner: the two numbers of a descent, and the largest saving of a far point; the first action;
- * of each far point the sum of the gradients, less what was pruned, and its certified point; how
- * far each is trusted. */
+ * Learner: the numbers, of which two are those of a descent; the first action; of each far point the sum of the
+ * gradients, less what was pruned, and its certified point; how far each is trusted. */
 
-enum { SF_LARGEST_SAVING = SF_DESCENT_NUMBERS, SF_AVERAGING_NUMBERS };
+#define SF_NUMBERS_OF_AVERAGING(NUMBER)                                                            \
+    NUMBER(SF_AVERAGING_SQUARES, "squares")                                                        \
+    NUMBER(SF_AVERAGING_ETA, "inverse_eta")                                                        \
+    NUMBER(SF_LARGEST_SAVING, "trust.largest") /* of a far point */
+enum { SF_NUMBERS_OF_AVERAGING(SF_INDEX) SF_AVERAGING_NUMBERS };
+
+#define SF_ARRAYS_OF_AVERAGING(ARRAY)                                                              \
+    ARRAY(start, "start", 1, 1, d)                                                                 \
+    ARRAY(gradients, "gradients", 2, n, d)                                                         \
+    ARRAY(points, "points", 2, n, d)                                                               \
+    SF_ARRAYS_OF_TRUST(ARRAY)
+
+/* Of info.note. */
+#define SF_NOTE_OF_AVERAGING(NUMBER)                                                               \
+    NUMBER(SF_AVERAGING_BEFORE, "before")       /* 1/eta of the step before */                     \
+    NUMBER(SF_AVERAGING_INVERSE, "inverse_eta") /* of the step */                                  \
+    NUMBER(SF_AVERAGING_SHARE, "share")         /* of the way to the first far point, pruned */
+enum { SF_NOTE_OF_AVERAGING(SF_INDEX) SF_AVERAGING_NOTES };
 
 typedef struct {
     double *numbers, *start, *gradients, *points;
@@ -63,18 +87,18 @@ typedef struct {
 static inline size_t sf_averaging_learner(const sf_rule *rule)
 {
     const size_t d = SF_DIM(rule), n = rule->points;
-    return SF_AVERAGING_NUMBERS + d + 2 * n * d + 4 * n;
+    return SF_AVERAGING_NUMBERS SF_ARRAYS_OF_AVERAGING(SF_SIZE);
 }
 
 static inline sf_averaging sf_averaging_at(const sf_rule *rule, double *block)
 {
     const int d = SF_DIM(rule), n = rule->points;
-    sf_averaging far;
+    sf_averaging far, *parts = &far;
+    double *next = block + SF_AVERAGING_NUMBERS;
+    SF_ARRAYS_OF_AVERAGING(SF_PLACE)
     far.numbers = block;
-    far.start = block + SF_AVERAGING_NUMBERS;
-    far.gradients = far.start + d;
-    far.points = far.gradients + (size_t)n * d;
-    far.trust = sf_trust_at(far.points + (size_t)n * d, n, block + SF_LARGEST_SAVING);
+    far.trust.n = n;
+    far.trust.largest = block + SF_LARGEST_SAVING;
     far.n = n;
     return far;
 }
@@ -115,12 +139,12 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule), m = rule->rows;
     const sf_averaging far = sf_averaging_at(rule, learner);
-    const double steps[SF_LEADERS] = {1.0, 0.25, 1.0, 4.0}, last = learner[SF_INVERSE_ETA];
+    const double steps[SF_LEADERS] = {1.0, 0.25, 1.0, 4.0}, last = learner[SF_AVERAGING_ETA];
     double *kept = sf_take(work, d), *y = sf_take(work, d), *weights = sf_take(work, m);
     double losses[SF_LEADERS];
     const double *grad = seen->gradient;
     const double squared = grad ? sf_dot(grad, grad, d) : 0.0;
-    if (!(learner[SF_SQUARES] + squared < HUGE_VAL)) {
+    if (!(learner[SF_AVERAGING_SQUARES] + squared < HUGE_VAL)) {
         return SF_RANGE;
     }
     for (int i = 0; i < d; i++) {
@@ -134,12 +158,12 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
     if (far.n > 1 && grad) {
         sf_reweigh(&far.trust, losses, region->round);
     }
-    learner[SF_SQUARES] += squared;
-    double inverse = sqrt(learner[SF_SQUARES]) / rule->scale;
+    learner[SF_AVERAGING_SQUARES] += squared;
+    double inverse = sqrt(learner[SF_AVERAGING_SQUARES]) / rule->scale;
     if (rule->eta > 0) {
-        inverse = learner[SF_SQUARES] > 0 ? 1 / rule->eta : 0.0;
+        inverse = learner[SF_AVERAGING_SQUARES] > 0 ? 1 / rule->eta : 0.0;
     }
-    learner[SF_INVERSE_ETA] = inverse;
+    learner[SF_AVERAGING_ETA] = inverse;
     sf_fill(wish, 0.0, d);
     sf_fill(wanted, 0.0, d);
     for (int k = 0; k < far.n; k++) {
@@ -158,14 +182,14 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
         }
         if (k == 0) {
             first->drawn = found.drawn;
-            info->note[2] = share;
+            info->note[SF_AVERAGING_SHARE] = share;
         }
         sf_along(wanted, wanted, far.trust.weights[k], y, d);
         sf_along(wish, wish, far.trust.weights[k], point, d);
     }
     info->kept = kept;
     info->found = far.points;
-    info->note[0] = last;
-    info->note[1] = inverse;
+    info->note[SF_AVERAGING_BEFORE] = last;
+    info->note[SF_AVERAGING_INVERSE] = inverse;
     return SF_OK;
 }

@@ -14,35 +14,40 @@
 #include "surefoot.h"
 
 /* h/2 |x - v|^2, or v.x, with v the vector of the round. */
-enum { SF_QUADRATIC_COST, SF_LINEAR_COST };
+#define SF_COSTS(CODE) CODE(SF_QUADRATIC_COST, 0) CODE(SF_LINEAR_COST, 1)
+enum { SF_COSTS(SF_VALUE) SF_COST_KINDS };
 
 /* max(Ax - b), |x - c| - r, max |x - c| - r, ((x - c)P(x - c))^(1/2) - 1, xQx/2 + qx - r. */
-enum { SF_AFFINE, SF_NORM, SF_CUBE, SF_ELLIPSOID, SF_FORM };
+#define SF_CONSTRAINTS(CODE)                                                                       \
+    CODE(SF_AFFINE, 0) CODE(SF_NORM, 1) CODE(SF_CUBE, 2) CODE(SF_ELLIPSOID, 3) CODE(SF_FORM, 4)
+enum { SF_CONSTRAINTS(SF_VALUE) SF_CONSTRAINT_KINDS };
 
-enum {
-    SF_CERTIFIED,
-    SF_PFS,
-    SF_SCHEDULED_PFS,
-    SF_DOUBLING_PFS,
-    SF_OGD,
-    SF_DECAYING_OGD,
-    SF_ADAGRAD_OGD,
-    SF_DUAL_AVERAGING,
-    SF_SCALAR_DPP,
-    SF_JENATTON,
-    SF_SINHA_VAZE,
-    SF_STRONG_SINHA_VAZE,
-    SF_FRANK_WOLFE,
-    SF_GAUGE_DESCENT,
-    SF_ADAPTIVE_GAUGE,
-    SF_DPP, /* from here on each constraint is told by itself */
-    SF_MAHDAVI,
-    SF_MAHDAVI_LINEAR,
-    SF_YU_NEELY,
-    SF_YUAN,
-    SF_PRIMAL_DUAL,
-    SF_LBSGD
-};
+/* The rules, and their parameters, which are attributes of the Python rule, in their order. From DPP
+ * on each constraint is told by itself. */
+#define SF_RULES(RULE)                                                                             \
+    RULE(SF_CERTIFIED, "")                                                                         \
+    RULE(SF_PFS, "eta rho")                                                                        \
+    RULE(SF_SCHEDULED_PFS, "rho step_size power offset running adagrad")                           \
+    RULE(SF_DOUBLING_PFS, "eta rho")                                                               \
+    RULE(SF_OGD, "eta")                                                                            \
+    RULE(SF_DECAYING_OGD, "eta fast")                                                              \
+    RULE(SF_ADAGRAD_OGD, "eta")                                                                    \
+    RULE(SF_DUAL_AVERAGING, "eta")                                                                 \
+    RULE(SF_SCALAR_DPP, "V alpha")                                                                 \
+    RULE(SF_JENATTON, "eta theta beta decay")                                                      \
+    RULE(SF_SINHA_VAZE, "scale rate diameter")                                                     \
+    RULE(SF_STRONG_SINHA_VAZE, "V strong_convexity")                                               \
+    RULE(SF_FRANK_WOLFE, "eta step_size")                                                          \
+    RULE(SF_GAUGE_DESCENT, "eta strong_convexity gauge.inner_radius")                              \
+    RULE(SF_ADAPTIVE_GAUGE, "slope horizon gauge.inner_radius")                                    \
+    RULE(SF_DPP, "V alpha")                                                                        \
+    RULE(SF_MAHDAVI, "eta delta gamma")                                                            \
+    RULE(SF_MAHDAVI_LINEAR, "eta")                                                                 \
+    RULE(SF_YU_NEELY, "gamma alpha")                                                               \
+    RULE(SF_YUAN, "eta theta decay")                                                               \
+    RULE(SF_PRIMAL_DUAL, "primal_step dual_step cap")                                              \
+    RULE(SF_LBSGD, "weight beta cost_curvature")
+enum { SF_RULES(SF_INDEX) SF_RULE_KINDS };
 
 #define SF_NUMBERS 6 /* parameters of a rule, at most */
 

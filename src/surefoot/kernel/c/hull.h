@@ -1,27 +1,33 @@
 /* What values and a bound on the subgradients certify: surefoot.knowledge.hull.
  *
- * Memory: rounds; the last action that was read, the deepest one before it, the first, and a
+ * Memory: the numbers; the last action that was read, the deepest one before it, the first, and a
  * ladder: actions before the last, the most recent of each octave of depth. */
+
+#define SF_NUMBERS_OF_HULL(NUMBER) NUMBER(SF_HULL_ROUNDS, "rounds")
+enum { SF_NUMBERS_OF_HULL(SF_INDEX) SF_HULL_NUMBERS };
+
+/* Each a point, the bound on g there, and its round. */
+#define SF_SPOTS_OF_HULL(SPOT) SPOT(SF_LAST, "last") SPOT(SF_ANCHOR, "anchor") SPOT(SF_FIRST, "start")
+#define SF_ARRAYS_OF_HULL(ARRAY) ARRAY(rungs, "rungs", 2, SF_RUNGS, d + 2)
+enum { SF_SPOTS_OF_HULL(SF_INDEX) SF_RUNG };
 
 #define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
 #define SF_CLOSE 1e-7   /* hulls are as near where this share of the distances is between them */
 
 static inline size_t sf_hull_memory(int d)
 {
-    return 1 + (3 + SF_RUNGS) * ((size_t)d + 2);
+    return SF_HULL_NUMBERS + SF_RUNG * ((size_t)d + 2) SF_ARRAYS_OF_HULL(SF_SIZE);
 }
-
-enum { SF_LAST, SF_ANCHOR, SF_FIRST, SF_RUNG };
 
 static inline double *sf_kept(const double *memory, int which, int d)
 {
-    return (double *)memory + 1 + which * (d + 2);
+    return (double *)memory + SF_HULL_NUMBERS + which * (d + 2);
 }
 
 static inline void sf_init_hull(const sf_rule *rule, double *memory, const double *x1)
 {
     const int d = SF_DIM(rule);
-    memory[0] = 0.0;
+    sf_fill(memory, 0.0, SF_HULL_NUMBERS);
     sf_put_spot(sf_kept(memory, SF_LAST, d), x1, HUGE_VAL, 0.0, d);
     sf_put_spot(sf_kept(memory, SF_ANCHOR, d), x1, HUGE_VAL, 0.0, d);
     sf_put_spot(sf_kept(memory, SF_FIRST, d), x1, HUGE_VAL, 0.0, d);

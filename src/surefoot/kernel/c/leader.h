@@ -1,22 +1,42 @@
 /* Leaders that learn on all half-spaces seen and are never played: surefoot.proposers.leader.
  *
- * Learner: the numbers below, start, gradients, Z, the points of the leaders, how far each stands
- * outside and is trusted, offsets and inverses of the cuts, what these hold each leader back by; then
- * the normals. All points are relative to the start. */
+ * Learner: the numbers, then the arrays. All points are relative to the start. K: of the cuts. */
 
-enum {
-    SF_REACH,       /* D, the largest distance from the start to a point of the domain */
-    SF_START_VALUE, /* g at the start at most */
-    SF_DEEP,        /* the deepest radius when it had last grown by a tenth */
-    SF_DEEPENED,    /* the round of that */
-    SF_COUNT,       /* of the cuts */
-    SF_SQUARES_SUM, /* of the gradients */
-    SF_LAG,         /* what the actions have cost more than the first leader */
-    SF_WORST_LAG,
-    SF_ETA_INVERSE, /* 1/eta, which never falls */
-    SF_LARGEST,     /* the largest saving of a leader so far */
-    SF_LEADER_NUMBERS
-};
+#define SF_NUMBERS_OF_LEADER(NUMBER, COUNT)                                                        \
+    NUMBER(SF_REACH, "reach")             /* D, the largest distance from the start in the domain */ \
+    NUMBER(SF_START_VALUE, "start_value") /* g at the start at most */                             \
+    NUMBER(SF_DEEP, "depth")              /* the deepest radius when it last grew by a tenth */    \
+    NUMBER(SF_DEEPENED, "deepened")       /* the round of that */                                  \
+    COUNT(SF_COUNT, "cuts.count", K)                                                               \
+    NUMBER(SF_SQUARES_SUM, "squares")     /* of the gradients */                                   \
+    NUMBER(SF_LAG, "lag")                 /* what actions have cost more than the first leader */  \
+    NUMBER(SF_WORST_LAG, "worst_lag")                                                              \
+    NUMBER(SF_ETA_INVERSE, "inverse_eta") /* 1/eta, which never falls */                           \
+    NUMBER(SF_LARGEST, "trust.largest")   /* the largest saving of a leader so far */
+enum { SF_NUMBERS_OF_LEADER(SF_INDEX, SF_INDEX) SF_LEADER_NUMBERS };
+
+/* All but the normals, of which a step writes two rows at most. */
+#define SF_ARRAYS_OF_LEADER(ARRAY)                                                                 \
+    ARRAY(start, "start", 1, 1, d)                                                                 \
+    ARRAY(gradients, "gradients", 1, 1, d)                                                         \
+    ARRAY(Z, "Z", 1, 1, d)                                                                         \
+    ARRAY(points, "points", 2, n, d)                                                               \
+    ARRAY(outside, "outside", 1, 1, n)                                                             \
+    SF_ARRAYS_OF_TRUST(ARRAY)                                                                      \
+    ARRAY(offsets, "cuts.offsets", 1, 1, K)                                                        \
+    ARRAY(inverses, "cuts.inverses", 1, 1, K)                                                      \
+    ARRAY(pulls, "cuts.pulls", 2, n, K)
+#define SF_NORMALS_OF_LEADER(ARRAY) ARRAY(normals, "cuts.normals", 2, K, d)
+
+/* Of info.note. */
+#define SF_NOTE_OF_LEADER(NUMBER)                                                                  \
+    NUMBER(SF_LEADER_SIZE, "size")     /* of the cost gradient */                                  \
+    NUMBER(SF_LEADER_BEHIND, "behind") /* from the first leader to the action */                   \
+    NUMBER(SF_LEADER_PAID, "paid")     /* the product of the gradient with the action */           \
+    NUMBER(SF_LEADER_BEFORE, "before") /* 1/eta of the round before */                             \
+    NUMBER(SF_LEADER_SCALE, "scale")   /* 1/eta of the round */                                    \
+    NUMBER(SF_LEADER_REACH, "reach")   /* D */
+enum { SF_NOTE_OF_LEADER(SF_INDEX) SF_LEADER_NOTES };
 
 #define SF_CLEARLY 1e-9
 #define SF_LENGTHS 11
@@ -44,14 +64,20 @@ static inline double sf_multiple(const sf_rule *rule, int k)
 static inline size_t sf_leader_head(const sf_rule *rule)
 {
     const size_t d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
-    return SF_LEADER_NUMBERS + (3 + n) * d + 5 * n + (2 + n) * K;
+    return SF_LEADER_NUMBERS SF_ARRAYS_OF_LEADER(SF_SIZE);
 }
 
-/* Whether the number of cuts in a block is a whole number from 0 to K; a NaN is none. */
-static inline int sf_counts_cuts(const sf_rule *rule, const double *block)
+static inline size_t sf_leader_normals(const sf_rule *rule)
 {
-    const double count = block[SF_COUNT];
-    return count >= 0.0 && count <= SF_CUTS(rule) && count == (int)count;
+    const size_t d = SF_DIM(rule), K = SF_CUTS(rule);
+    return 0 SF_NORMALS_OF_LEADER(SF_SIZE);
+}
+
+/* Whether the counts in a block fit. */
+static inline int sf_leader_fits(const sf_rule *rule, const double *block)
+{
+    const int K = SF_CUTS(rule);
+    return 1 SF_NUMBERS_OF_LEADER(SF_FITS_NUMBER, SF_FITS_COUNT);
 }
 
 /* A learner, by its parts. */
@@ -68,18 +94,13 @@ typedef struct {
 static inline sf_leader sf_leader_at(const sf_rule *rule, const double *block)
 {
     const int d = SF_DIM(rule), K = SF_CUTS(rule), n = sf_leaders(rule);
-    sf_leader leader;
+    sf_leader leader, *parts = &leader;
+    double *next = (double *)block + SF_LEADER_NUMBERS;
+    SF_ARRAYS_OF_LEADER(SF_PLACE)
+    SF_NORMALS_OF_LEADER(SF_PLACE)
     leader.numbers = (double *)block;
-    leader.start = leader.numbers + SF_LEADER_NUMBERS;
-    leader.gradients = leader.start + d;
-    leader.Z = leader.gradients + d;
-    leader.points = leader.Z + d;
-    leader.outside = leader.points + (size_t)n * d;
-    leader.trust = sf_trust_at(leader.outside + n, n, leader.numbers + SF_LARGEST);
-    leader.offsets = leader.trust.rates + n;
-    leader.inverses = leader.offsets + K;
-    leader.pulls = leader.inverses + K;
-    leader.normals = leader.pulls + (size_t)n * K;
+    leader.trust.n = n;
+    leader.trust.largest = leader.numbers + SF_LARGEST;
     leader.count = (int)leader.numbers[SF_COUNT];
     leader.leaders = n;
     leader.K = K;
@@ -701,10 +722,10 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
     if (!(numbers[SF_SQUARES_SUM] + squared < HUGE_VAL)) {
         return SF_RANGE;
     }
-    info->note[0] = size;
-    info->note[1] = sf_distance(X, leader.points, d);
-    info->note[2] = grad ? sf_dot(grad, X, d) : 0.0;
-    info->note[3] = before;
+    info->note[SF_LEADER_SIZE] = size;
+    info->note[SF_LEADER_BEHIND] = sf_distance(X, leader.points, d);
+    info->note[SF_LEADER_PAID] = grad ? sf_dot(grad, X, d) : 0.0;
+    info->note[SF_LEADER_BEFORE] = before;
     for (int j = 0; j < leader.leaders; j++) {
         sf_minus(wish, X, leader.points + (size_t)j * d, d);
         info->lags[j] = grad ? sf_dot(wish, grad, d) : 0.0;
@@ -745,8 +766,8 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
         return SF_RANGE;
     }
     numbers[SF_ETA_INVERSE] = scale;
-    info->note[4] = scale;
-    info->note[5] = D;
+    info->note[SF_LEADER_SCALE] = scale;
+    info->note[SF_LEADER_REACH] = D;
     sf_lead(rule, &leader, X, grad, newest, before, scale, at_Z, work);
     sf_rows_dot(at_X, &leader, X, d);
     const int status = sf_follow(region, &leader, wish, X, at_X, at_Z, seen->s, work);

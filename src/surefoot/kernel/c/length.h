@@ -1,26 +1,31 @@
 /* What a margin certifies: surefoot.knowledge.certified_length.
  *
- * Memory: the numbers below, then anchor, x, s, drawn and target. */
+ * Memory: the numbers, then the vectors. */
 
-enum {
-    SF_ROUNDS,
-    SF_DEPTH, /* slack: at most -g at the anchor, when it was read */
-    SF_SINCE, /* the round of that */
-    SF_READ,  /* the round of the last reading */
-    SF_UPPER, /* g there was at most this */
-    SF_LEVEL, /* the value that the half-space is made of, with its errors taken off */
-    SF_RHO,   /* the tightening of that round */
-    SF_LEFT,  /* B */
-    SF_AWAY,  /* A */
-    SF_TARGET_LEVEL, /* g at the target was at most this when the action was read */
-    SF_IS_PULLED,
-    SF_LENGTH_NUMBERS
-};
-enum { SF_LENGTH_ANCHOR, SF_LENGTH_X, SF_LENGTH_S, SF_LENGTH_DRAWN, SF_LENGTH_TARGET };
+#define SF_NUMBERS_OF_LENGTH(NUMBER)                                                               \
+    NUMBER(SF_ROUNDS, "rounds")                                                                    \
+    NUMBER(SF_DEPTH, "slack")    /* at most -g at the anchor, when it was read */                  \
+    NUMBER(SF_SINCE, "since")    /* the round of that */                                           \
+    NUMBER(SF_READ, "read")      /* the round of the last reading */                               \
+    NUMBER(SF_UPPER, "upper")    /* g there was at most this */                                    \
+    NUMBER(SF_LEVEL, "level")    /* what the half-space is made of, with its errors taken off */   \
+    NUMBER(SF_RHO, "rho")        /* the tightening of that round */                                \
+    NUMBER(SF_LEFT, "left")      /* B */                                                           \
+    NUMBER(SF_AWAY, "distance")  /* A */                                                           \
+    NUMBER(SF_TARGET_LEVEL, "target_level") /* g at the target was at most this, when it was read */ \
+    NUMBER(SF_IS_PULLED, "is_pulled")
+#define SF_VECTORS_OF_LENGTH(VECTOR)                                                               \
+    VECTOR(SF_LENGTH_ANCHOR, "anchor")                                                             \
+    VECTOR(SF_LENGTH_X, "x")                                                                       \
+    VECTOR(SF_LENGTH_S, "s")                                                                       \
+    VECTOR(SF_LENGTH_DRAWN, "drawn")                                                               \
+    VECTOR(SF_LENGTH_TARGET, "target")
+enum { SF_NUMBERS_OF_LENGTH(SF_INDEX) SF_LENGTH_NUMBERS };
+enum { SF_VECTORS_OF_LENGTH(SF_INDEX) SF_LENGTH_VECTORS };
 
 static inline size_t sf_length_memory(int d)
 {
-    return SF_LENGTH_NUMBERS + 5 * (size_t)d;
+    return SF_LENGTH_NUMBERS + SF_LENGTH_VECTORS * (size_t)d;
 }
 
 static inline double *sf_part(const double *memory, int which, int d)
@@ -32,7 +37,7 @@ static inline void sf_init_length(const sf_rule *rule, double *memory, const dou
 {
     const int d = SF_DIM(rule);
     sf_fill(memory, 0.0, SF_LENGTH_NUMBERS);
-    for (int which = 0; which < 5; which++) {
+    for (int which = 0; which < SF_LENGTH_VECTORS; which++) {
         sf_copy(sf_part(memory, which, d), x1, d);
     }
     sf_fill(sf_part(memory, SF_LENGTH_S, d), 0.0, d);

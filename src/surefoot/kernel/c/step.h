@@ -55,8 +55,7 @@ static inline size_t sf_state_size(const sf_rule *rule)
     if (!sf_is_here(rule)) {
         return 0;
     }
-    const size_t normals = (size_t)SF_CUTS(rule) * SF_DIM(rule);
-    return sf_head_size(rule) + (rule->proposer == SF_LEADER ? normals : 0);
+    return sf_head_size(rule) + (rule->proposer == SF_LEADER ? sf_leader_normals(rule) : 0);
 }
 
 static inline size_t sf_scratch_size(const sf_rule *rule)
@@ -215,14 +214,14 @@ static inline int sf_play(const sf_rule *rule, double *state, const sf_feedback 
         return status;
     }
     info->cut = sf_differ(state, wanted, d);
-    info->drawn = found.drawn;
+    info->projection_error = found.drawn;
     const double *g = seen->g, *s = seen->s, *after = holds ? memory : old;
     if (kind == SF_HULL) {
         sf_certify_hull(&region, state, info, work);
         info->alarms = g ? sf_hull_alarms(rule, old, x, *g, s, errors, age, work) : 0;
     } else if (kind == SF_LENGTH) {
         sf_certify_length(&region, state, info);
-        info->note[3] = sf_moved_length(&region, wanted, state);
+        info->moved = sf_moved_length(&region, wanted, state);
         info->alarms = g ? sf_length_alarms(rule, old, after, x, *g, s, errors, age) : 0;
     } else {
         sf_certify_curved(&region, state, info, work);
@@ -235,7 +234,7 @@ static inline int sf_check(const sf_rule *rule, const double *state, const sf_fe
 {
     const int d = SF_DIM(rule);
     const int m = rule->rows;
-    if (rule->proposer == SF_LEADER && !sf_counts_cuts(rule, state + d + sf_memory_size(rule))) {
+    if (rule->proposer == SF_LEADER && !sf_leader_fits(rule, state + d + sf_memory_size(rule))) {
         return SF_NO_STATE;
     }
     const double *parts[] = {state, seen->gradient, seen->proposal, seen->action, seen->s, seen->g,

@@ -39,29 +39,39 @@
 #error "certificates need doubles that are rounded at once: compile with -msse2 -mfpmath=sse"
 #endif
 
+#include "layout.h"
+
+/* Numbers that have names: Python asks for them by these. */
+#define SF_VALUE(name, value) name = value,
+
 /* What a call returns. */
-enum {
-    SF_OK = 0,
-    SF_NOT_FINITE = 1, /* an entry is NaN or infinite */
-    SF_START = 2,      /* the start is outside of the domain, or not strictly feasible */
-    SF_EMPTY = 3,      /* nothing is certified: s = 0 above the tightened limit, or too much drift */
-    SF_RANGE = 4,      /* a number, or its square, leaves the range of a double */
-    SF_ELSEWHERE = 5,  /* the rule, or what was told, is not in this text */
-    SF_NO_STATE = 6    /* the state has a count that is no whole number from 0 to its limit */
-};
+#define SF_STATUSES(CODE)                                                                          \
+    CODE(SF_OK, 0)                                                                                 \
+    CODE(SF_NOT_FINITE, 1) /* an entry is NaN or infinite */                                       \
+    CODE(SF_START, 2)      /* the start is outside of the domain, or not strictly feasible */      \
+    CODE(SF_EMPTY, 3)      /* nothing is certified: s = 0 above the limit, or too much drift */    \
+    CODE(SF_RANGE, 4)      /* a number, or its square, leaves the range of a double */             \
+    CODE(SF_ELSEWHERE, 5)  /* the rule, or what was told, is not in this text */                   \
+    CODE(SF_NO_STATE, 6)   /* the state has a count that is no whole number from 0 to its limit */
+enum { SF_STATUSES(SF_VALUE) };
 
 /* Bits of sf_info.alarms: what was seen is impossible if the constants are right. */
-enum {
-    SF_STEEP = 1,   /* the slope is longer than the bound on it */
-    SF_ABOVE = 2,   /* g is above what was certified: a constant is too small, or g is another */
-    SF_ANOTHER = 4, /* what was seen does not fit what was seen before: not convex, or another g */
-    SF_FAR = 8      /* the action is feasible, and longer than any feasible point can be */
-};
+#define SF_ALARMS(CODE)                                                                            \
+    CODE(SF_STEEP, 1)   /* the slope is longer than the bound on it */                             \
+    CODE(SF_ABOVE, 2)   /* g is above what was certified: a constant is too small, or another g */ \
+    CODE(SF_ANOTHER, 4) /* not what was seen before: g is not convex, or another one */            \
+    CODE(SF_FAR, 8)     /* the action is feasible, and longer than any feasible point can be */
+enum { SF_ALARMS(SF_VALUE) };
 
 /* What proposes, what is known of g, and the known set that holds every action. */
-enum { SF_PROPOSALS, SF_LEADER, SF_DESCENT, SF_AVERAGING };
-enum { SF_HULL, SF_LENGTH, SF_CURVATURE, SF_ROWS };
-enum { SF_ANYWHERE, SF_BALL, SF_BOX };
+#define SF_PROPOSERS(CODE)                                                                         \
+    CODE(SF_PROPOSALS, 0) CODE(SF_LEADER, 1) CODE(SF_DESCENT, 2) CODE(SF_AVERAGING, 3)
+#define SF_KNOWLEDGE(CODE)                                                                         \
+    CODE(SF_HULL, 0) CODE(SF_LENGTH, 1) CODE(SF_CURVATURE, 2) CODE(SF_ROWS, 3)
+#define SF_DOMAINS(CODE) CODE(SF_ANYWHERE, 0) CODE(SF_BALL, 1) CODE(SF_BOX, 2)
+enum { SF_PROPOSERS(SF_VALUE) };
+enum { SF_KNOWLEDGE(SF_VALUE) };
+enum { SF_DOMAINS(SF_VALUE) };
 
 /* A rule. What a part of it does not use may be anything. */
 typedef struct {
@@ -112,35 +122,44 @@ typedef struct {
 } sf_feedback;
 
 /* Which inequality certifies the next action. */
-enum {
-    SF_NOTHING,     /* no reading yet: the start stays */
-    SF_BALLS,       /* hull: share, anchor, distance, room */
-    SF_SLACK,       /* length: the action was inside the tightened set */
-    SF_CONTRACTION, /* length: the half-space brought it back */
-    SF_PULLED,      /* length: to the anchor */
-    SF_STAYED,      /* length: no step above the rounding level was certified */
-    SF_QUADRATIC,   /* curvature: value, slope, distance */
-    SF_PULL         /* curvature under drift: on the way to the anchor */
-};
+#define SF_CERTIFICATES(CODE)                                                                      \
+    CODE(SF_NOTHING, 0)     /* no reading yet: the start stays */                                  \
+    CODE(SF_BALLS, 1)       /* hull: share, anchor, distance, room */                              \
+    CODE(SF_SLACK, 2)       /* length: the action was inside the tightened set */                  \
+    CODE(SF_CONTRACTION, 3) /* length: the half-space brought it back */                           \
+    CODE(SF_PULLED, 4)      /* length: to the anchor */                                            \
+    CODE(SF_STAYED, 5)      /* length: no step above the rounding level was certified */           \
+    CODE(SF_QUADRATIC, 6)   /* curvature: value, slope, distance */                                \
+    CODE(SF_PULL, 7)        /* curvature under drift: on the way to the anchor */
+enum { SF_CERTIFICATES(SF_VALUE) };
+
+/* The numbers of an info, in the order in which Python is given them: bound, alarms and kind are
+ * those that most rounds ask for. */
+#define SF_NUMBERS_OF_INFO(NUMBER)                                                                 \
+    NUMBER(double, bound)    /* g of the next action is at most this, and this is at most 0 */     \
+    NUMBER(int, cut)         /* 1 if the certificate changed the action that was wanted */         \
+    NUMBER(unsigned, alarms) /* 0, or bits from above: the promise no longer holds */              \
+    NUMBER(int, kind)        /* which inequality */                                                \
+    NUMBER(int, row)         /* whose bound is largest */                                          \
+    NUMBER(double, round)    /* how many rounds have passed */                                     \
+    NUMBER(double, value)    /* the bound on g here in the next round; length: as read */          \
+    NUMBER(double, anchor_value)                                                                   \
+    NUMBER(double, anchor_round) /* the bound at the anchor, and when it was read */               \
+    NUMBER(double, share)    /* of the last action in the centre; of the way to the anchor */      \
+    NUMBER(double, distance) /* from the centre */                                                 \
+    NUMBER(double, room)     /* how far from the centre is certified */                            \
+    NUMBER(double, rho)      /* length: the tightening of the round */                             \
+    NUMBER(double, moved)    /* length: the squares of the ways that the region moved the action */ \
+    NUMBER(double, slope)    /* curvature: the product of the slope with the step */               \
+    NUMBER(double, projection_error) /* descents: from what was found to where multipliers lead */
+#define SF_LEADERS 4 /* that a leader, or an average, is the mean of, at most */
+#define SF_NOTES 6   /* numbers that a proposer notes, at most */
 
 /* What a step knew. */
 typedef struct {
-    double bound;    /* g of the next action is at most this, and this is at most 0 */
-    int cut;         /* 1 if the certificate changed the action that was wanted */
-    unsigned alarms; /* 0, or bits from above: the promise no longer holds */
-    int kind;        /* which inequality */
-    int row;         /* whose bound is largest */
-    double round;    /* how many rounds have passed */
-    double value;    /* the bound on g at the last action in the next round; length: as read */
-    double anchor_value, anchor_round; /* the bound at the anchor, and when it was read */
-    double share;    /* of the last action in the centre; of the way to the anchor */
-    double distance; /* from the centre */
-    double room;     /* how far from the centre is certified */
-    double rho;      /* length: the tightening of the round */
-    double slope;    /* curvature: the product of the slope with the step */
-    double note[6];  /* what the regret bound of the proposer wants to know */
-    double lags[4];  /* leaders: what the action has cost more than each of them */
-    double drawn;    /* descents: how far what was found is from where the multipliers lead */
+    SF_NUMBERS_OF_INFO(SF_MEMBER)
+    double note[SF_NOTES];   /* what the regret bound wants to know: the proposer has a table */
+    double lags[SF_LEADERS]; /* leaders: what the action has cost more than each of them */
     const double *wanted;  /* in the scratch: what was wanted before the region was asked */
     const double *found;   /* where a descent was cut off, or the first far point */
     const double *weights; /* in the scratch: the multipliers of that, one per row */

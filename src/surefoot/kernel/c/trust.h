@@ -1,19 +1,18 @@
 /* How far each of several is trusted, by what each would have cost: surefoot.proposers.trust. */
 
-#define SF_LEADERS 4
 #define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */
 
 typedef struct {
     int n;
-    double *weights, *logs, *squares, *rates; /* one for each, in one block */
+    double *weights, *logs, *squares, *rates; /* one for each */
     double *largest; /* the largest saving so far */
 } sf_trust;
 
-static inline sf_trust sf_trust_at(double *block, int n, double *largest)
-{
-    const sf_trust trust = {n, block, block + n, block + 2 * n, block + 3 * n, largest};
-    return trust;
-}
+#define SF_ARRAYS_OF_TRUST(ARRAY)                                                                  \
+    ARRAY(trust.weights, "trust.weights", 1, 1, n)                                                 \
+    ARRAY(trust.logs, "trust.logs", 1, 1, n)                                                       \
+    ARRAY(trust.squares, "trust.squares", 1, 1, n)                                                 \
+    ARRAY(trust.rates, "trust.rates", 1, 1, n)
 
 /* How far one is trusted before the first round. */
 static inline double sf_prior(const sf_trust *trust, int k)

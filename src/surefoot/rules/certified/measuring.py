@@ -13,9 +13,10 @@ from surefoot.core import checks
 from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Count
 from surefoot.core.parameters import positive
-from surefoot.core.types import Array, Feedback, Info, Needs, Set
+from surefoot.core.types import Array, Info, Needs, Set
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
@@ -26,7 +27,7 @@ from surefoot.knowledge.curvature import Curvature, CurvatureMemory, curvature_m
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import OnePoint, Region
 from surefoot.rules.certified.certified_dual_averaging import UNPRUNED, CertifiedDualAveraging
-from surefoot.rules.wrappers.wrapper import Wrapper, refuse_slope_error, start_one_run
+from surefoot.rules.wrappers.wrapper import Wrapper, start_one_run
 
 __all__ = ["Measuring", "ValuesAndCurvature", "ValuesAveraging"]
 
@@ -106,6 +107,7 @@ class Measuring(Wrapper):
             least :math:`10^{-4}` of the largest norm of a feasible point, unless given.
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
@@ -137,7 +139,6 @@ class Measuring(Wrapper):
     def step(self, state: MeasuringState, feedback: Feedback) -> tuple[MeasuringState, Info]:
         """Return the state after a round and its details: the formulas of the docstring."""
         located, t = self.locate(state, feedback), state.rounds + 1.0
-        refuse_slope_error(located, "finds slopes by probes")
         is_read, is_new = located.constraint_value is not None, False
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if not (is_read or state.rounds):

@@ -19,10 +19,11 @@ from surefoot.core.algorithm import COSTS_ONLY, NOTHING, Algorithm, start_in, tu
 from surefoot.core.arrays import number_like
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, count, minimising, positive, size
 from surefoot.core.points import bounded_diameter, dimension_of, snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source
+from surefoot.core.types import Array, Info, Needs, Number, Real, Set, Source
 from surefoot.guarantees.bounds import InBlocks, as_floats
 from surefoot.guarantees.tuning import Tuned
 from surefoot.rules.inside import AroundBall, ForHorizon, inner_radius_of

@@ -9,10 +9,11 @@ from surefoot.core import checks
 from surefoot.core.algorithm import COSTS_ONLY, Algorithm, CostsOnly, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import Declared, instance_of, minimising, positive
 from surefoot.core.points import snap_inside
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source, State
+from surefoot.core.types import Array, Info, Needs, Number, Real, Set, Source, State
 from surefoot.guarantees.bounds import InBlocks, KnownDiameter, as_floats, descent_bound
 from surefoot.guarantees.guarantee import Guarantee, Kind, Measure
 from surefoot.guarantees.tuning import Tuned

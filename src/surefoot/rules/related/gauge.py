@@ -31,6 +31,7 @@ from surefoot.core.algorithm import COSTS_ONLY, NOTHING, CostsOnly, tuning
 from surefoot.core.arrays import dot, freeze, minimum, number_like, where
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Counts
 from surefoot.core.parameters import (
     Declared,
@@ -41,7 +42,7 @@ from surefoot.core.parameters import (
     projectable,
 )
 from surefoot.core.points import UNIT, dimension_of
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
+from surefoot.core.types import Array, Info, Needs, Number, Real, Source
 from surefoot.guarantees.bounds import StronglyConvex, as_floats, descent_bound, harmonic
 from surefoot.guarantees.guarantee import Guarantee
 from surefoot.guarantees.tuning import Tuned

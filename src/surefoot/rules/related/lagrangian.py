@@ -10,8 +10,9 @@ from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, EachConstraint
 from surefoot.core.arrays import convert_like, maximum
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, count
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Info, Number
 from surefoot.guarantees.bounds import as_floats
 from surefoot.guarantees.guarantee import Kind, KnownHorizon, Measure, Summed
 

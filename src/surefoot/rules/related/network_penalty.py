@@ -18,8 +18,9 @@ from surefoot.core.arrays import dot, maximum
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, declare, nonnegative, positive, projectable, share
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Source
+from surefoot.core.types import Array, Info, Needs, Number, Real, Source
 from surefoot.guarantees.bounds import StronglyConvex, as_floats, harmonic
 from surefoot.guarantees.guarantee import Kind, KnownHorizon, Measure
 from surefoot.guarantees.tuning import Tuned

@@ -12,8 +12,9 @@ from surefoot.core.algorithm import COSTS_ONLY, OneConstraint, tuning
 from surefoot.core.arrays import maximum
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import Declared, anything, positive, projectable, share
-from surefoot.core.types import Array, Feedback, Needs, Number, Real, Source, State
+from surefoot.core.types import Array, Needs, Number, Real, Source, State
 from surefoot.guarantees.bounds import as_floats
 from surefoot.guarantees.guarantee import Kind, KnownHorizon, Measure
 from surefoot.guarantees.tuning import Tuned

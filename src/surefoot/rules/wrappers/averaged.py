@@ -13,10 +13,11 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.algorithm import counts_rounds, errors_of, move_to, rest
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback, refuse_unused
 from surefoot.core.forms import Count
 from surefoot.core.parameters import count, nonnegative, positive, share
 from surefoot.core.points import UNIT
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Info, Number
 from surefoot.guarantees.guarantee import Guarantee, Measure
 from surefoot.guarantees.premise import Premise
 from surefoot.knowledge.anchor import Anchor
@@ -26,7 +27,6 @@ from surefoot.rules.wrappers.wrapper import (
     FromBase,
     Wrapper,
     action_played,
-    refuse_slope_error,
     start_one_run,
 )
 
@@ -99,6 +99,7 @@ class Averaged(Wrapper):
         True
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset({"action", "age", "within"})
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
@@ -167,16 +168,13 @@ class Averaged(Wrapper):
 
     def locate(self, state: AveragedState, feedback: Feedback) -> Feedback:
         """Return feedback with the action and the age of its measurements."""
+        refuse_unused(feedback, self.needs.fields, type(self).__name__)
         located: Feedback = self.base.locate(self._base_at(state, state.x), feedback)
         return located
 
     def step(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Info]:
         """Return the state after a round and the details of the base's step."""
         located, t = self.locate(state, feedback), state.rounds + 1.0
-        if feedback.value_error is not None:
-            rule = "None: Averaged estimates it from the readings"
-            raise checks.invalid("value_error", rule, feedback.value_error)
-        refuse_slope_error(feedback, "averages readings of one noise")
         state = state._replace(rounds=t, base=self._base_at(state, action_played(state, feedback)))
         if located.cost_gradient is not None:
             gradient = checks.read_gradient(located.action, located)

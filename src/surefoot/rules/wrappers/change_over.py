@@ -19,9 +19,10 @@ from surefoot.core.algorithm import move_to, observer_of, rest
 from surefoot.core.arrays import freeze
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback, refuse_unused
 from surefoot.core.forms import Count, Extended
 from surefoot.core.parameters import instance_of, rounds
-from surefoot.core.types import Array, Feedback, Info, Number
+from surefoot.core.types import Array, Info, Number
 from surefoot.guarantees.bounds import StrictStart, first_horizon
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.observers import ObservedRegret
@@ -146,6 +147,7 @@ class ChangeOver(Wrapper):
         LeaderFollower is in force, 0.662 % of the budget used
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset({"action", "within"})
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
@@ -260,19 +262,15 @@ class ChangeOver(Wrapper):
         )
 
     def locate(self, state: ChangeOverState, feedback: Feedback) -> Feedback:
-        """Return feedback with its action; reject feedback of an earlier round."""
+        """Return feedback with its action; reject fields that it does not use."""
+        refuse_unused(feedback, self.needs.fields, type(self).__name__)
         rule, inner = self.in_force(state)
         located: Feedback = rule.locate(inner, feedback)
-        if located.age:
-            raise checks.invalid("age", "0 for ChangeOver", located.age)
         return located
 
     def step(self, state: ChangeOverState, feedback: Feedback) -> tuple[ChangeOverState, Info]:
         """Return the state after a round, and what the step of the rule in force knew."""
         located = self.locate(state, feedback)
-        for name in ("value_error", "slope_error"):
-            if getattr(located, name):
-                raise checks.invalid(name, "None or 0 for ChangeOver", getattr(located, name))
         state = self._leave_start(state, located.action)
         rule, inner = self.in_force(state)
         is_kept = state.is_kept and covers(state.x, feedback)

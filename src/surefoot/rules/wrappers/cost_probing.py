@@ -13,10 +13,11 @@ from surefoot.core.algorithm import counts_rounds, move_to, rest, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Count, PerRow, Span
 from surefoot.core.parameters import count, nonnegative, positive
 from surefoot.core.points import UNIT, dimension_of
-from surefoot.core.types import Array, Feedback, Info, Number, Set, needs_of
+from surefoot.core.types import Array, Info, Number, Set, needs_of
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import KnownHorizon
 from surefoot.guarantees.tuning import Tuned
@@ -27,7 +28,6 @@ from surefoot.rules.wrappers.wrapper import (
     OfBase,
     Wrapper,
     keep_seen,
-    refuse_slope_error,
     start_one_run,
 )
 from surefoot.sets import Ball, Box
@@ -111,6 +111,7 @@ class CostProbing(Wrapper):
 
     rests_on_convexity = True
     is_one_run = True
+    uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age"})
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 
     length: float = positive()
@@ -159,11 +160,6 @@ class CostProbing(Wrapper):
     def step(self, state: CostProbingState, feedback: Feedback) -> tuple[CostProbingState, Info]:
         """Return the state after a round and its details: the formulas of the docstring."""
         located, t = self.locate(state, feedback), state.rounds + 1.0
-        if located.within is not None:
-            raise InvalidValueError(
-                f"within must not be announced to a rule that probes costs, got {located.within!r}"
-            )
-        refuse_slope_error(located, "probes costs with a margin for all slopes")
         if located.cost_value is not None:
             cost = float(checks.to_number(located.cost_value, state.x, "cost_value"))
             checks.finite(cost_value=cost)

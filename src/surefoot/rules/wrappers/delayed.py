@@ -1,7 +1,7 @@
 """Any rule with feedback that comes late."""
 
 from functools import cached_property
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -9,14 +9,14 @@ from surefoot.core import checks
 from surefoot.core.algorithm import move_to, rest
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import NEXT, Feedback, refuse_unused
 from surefoot.core.forms import Axes, Count
 from surefoot.core.parameters import count, flag
-from surefoot.core.types import Array, Feedback, Info, Number, State
+from surefoot.core.types import Array, Info, Number, State
 from surefoot.guarantees.guarantee import ConstraintForm, Guarantee
 from surefoot.guarantees.premise import Premise
 from surefoot.knowledge.base import find_knowledge
 from surefoot.rules.wrappers.wrapper import (
-    NOTHING_AHEAD,
     FromBase,
     Wrapper,
     action_played,
@@ -83,6 +83,10 @@ class Delayed(Wrapper):
         [0.5 0. ]
     """
 
+    uses: ClassVar[frozenset[str]] = frozenset(
+        {"value_error", "slope_error", "action", "age", "within", "hint"}
+    )
+
     delay: int = count()
     copies: bool = flag(default=True)
     late: bool = flag(default=False)
@@ -142,6 +146,7 @@ class Delayed(Wrapper):
         if feedback.age not in (0, self.delay if self.late else 0):
             rule = f"0 or {self.delay}, the delay" if self.late else "0"
             raise checks.invalid("age", rule, feedback.age)
+        refuse_unused(feedback, self.needs.fields, type(self).__name__)
         if not self.late or (feedback.age and feedback.action is not None):
             return super().locate(state, feedback)
         return feedback._replace(action=state.actions[0], age=self.delay)
@@ -155,7 +160,7 @@ class Delayed(Wrapper):
             if len(waiting) <= self.delay:  # a copy that has not played yet
                 first = state.states[0]
                 return self._go_on(state, first, waiting), Info(first.x, proposal=first.x)
-            ahead = {n: part for n, part in feedback._asdict().items() if n in NOTHING_AHEAD}
+            ahead = {name: getattr(feedback, name) for name in NEXT}
             located, waiting = waiting[0]._replace(**ahead), waiting[1:]
         located = located._replace(age=0 if self.copies else self.delay)
         start = state.states[0].x

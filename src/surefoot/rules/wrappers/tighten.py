@@ -13,6 +13,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import NOTHING, Algorithm, counts_rounds, move_to, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     Declared,
     algorithm,
@@ -21,7 +22,7 @@ from surefoot.core.parameters import (
     parameters_of,
     share,
 )
-from surefoot.core.types import Array, Feedback, Info, Needs, Number, Real, Set, Source, needs_of
+from surefoot.core.types import Array, Info, Needs, Number, Real, Set, Source, needs_of
 from surefoot.guarantees.bounds import as_floats, at_least, first_horizon
 from surefoot.guarantees.guarantee import (
     ConstraintForm,
@@ -79,7 +80,8 @@ class Tighten(Declared, Algorithm):
     @property
     def needs(self) -> Needs:  # type: ignore[override]
         """The needs of the base algorithm."""
-        return needs_of(self.base)
+        needs = needs_of(self.base)
+        return needs._replace(fields=needs.fields & {"hint"})
 
     def init(self, x1: Array) -> Any:
         """Return the base's first state."""

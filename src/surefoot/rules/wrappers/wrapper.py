@@ -8,8 +8,9 @@ from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, counts_rounds, errors_of
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import NEXT, Feedback
 from surefoot.core.parameters import Declared, algorithm, field_values
-from surefoot.core.types import Array, Feedback, Needs, Source, State, needs_of
+from surefoot.core.types import Array, Needs, Source, State, needs_of
 from surefoot.guarantees.guarantee import EveryRound, Guarantee
 from surefoot.guarantees.tuning import Tuned, unpack
 from surefoot.knowledge import Errors
@@ -28,6 +29,7 @@ class Wrapper(Declared, Algorithm):
         steps_base: whether the base is stepped, or rests, in every round; one that is not, unless a
             wrapper says so, must not count rounds.
         is_outermost: whether no wrapper may be around it.
+        uses: the fields of feedback that it uses or hands to its base; it refuses all others.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -35,6 +37,7 @@ class Wrapper(Declared, Algorithm):
     rests_on_convexity: ClassVar[bool] = False
     is_one_run: ClassVar[bool] = False
     is_outermost: ClassVar[bool] = False
+    uses: ClassVar[frozenset[str]] = frozenset()
     other_needs: ClassVar[dict[str, Any]] = {}
     declared_by: ClassVar[tuple[type, ...]] = ()
 
@@ -92,7 +95,8 @@ class Wrapper(Declared, Algorithm):
         """The needs of the base, with those that the wrapper replaces."""
         needs = needs_of(self.base)
         one_run = needs.one_run or self.is_one_run
-        return needs._replace(numpy_only=True, one_run=one_run, **self.other_needs)
+        fields = needs.fields & self.uses
+        return needs._replace(numpy_only=True, one_run=one_run, fields=fields, **self.other_needs)
 
     @property
     def errors(self) -> Any:
@@ -205,27 +209,14 @@ def action_played(state: State, feedback: Feedback) -> Array:
     return checks.check_like_action(checks.to_action(feedback.action, "action"), state.x, "action")
 
 
-def refuse_slope_error(feedback: Feedback, why: str) -> None:
-    """Raise if a round reports a slope_error, which a wrapper would ignore.
-
-    Args:
-        feedback: the reported feedback.
-        why: what the wrapper does; it continues the sentence.
-    """
-    if feedback.slope_error is not None:
-        raise checks.invalid("slope_error", f"None for a rule that {why}", feedback.slope_error)
-
-
 def keep_seen(feedback: Feedback) -> Feedback:
     """Return feedback with copied measurements, without fields about the next round."""
     fields = feedback._asdict()
     copies = {name: checks.copy_of(fields[name]) for name in _MEASURED}
-    return feedback._replace(**copies, **NOTHING_AHEAD)
+    return feedback._replace(**copies, **NEXT)
 
 
 _MEASURED = ("cost_gradient", "constraint_value", "constraint_subgradient")
-NOTHING_AHEAD: dict[str, Any] = {"proposal": None, "within": None, "direction": None, "hint": None}
-"""The part of feedback that is about the next action, and is never late."""
 
 
 def start_one_run(base: Any, x1: Array) -> Any:
