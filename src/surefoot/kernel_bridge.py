@@ -14,8 +14,9 @@ tells what its blocks have (:class:`Layout`), and its codes have names.
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -245,6 +246,12 @@ def unpack_block(
         ) from error
 
 
+@cache
+def record_of(names: tuple[str, ...]) -> Any:
+    """Return a class of named tuples with these fields."""
+    return namedtuple("Numbers", names)
+
+
 class Rule:
     """A pair in one dimension as the kernel has it, and its states as blocks of doubles.
 
@@ -260,6 +267,8 @@ class Rule:
         layout: the parts of a state.
         written: the parts of what a step writes.
         at: where the numbers of these are.
+        numbers: the class of these numbers, without those that the proposer notes.
+        noted: the class of the numbers that the proposer notes.
         count: where a block counts the rows of its last part that are used; None if all are.
         most_count: the largest number there.
         certificates: the names of the inequalities that certify an action, by number.
@@ -290,9 +299,13 @@ class Rule:
         self.layout = StateLayout((name, shape) for name, shape, _ in state)
         self.written = Layout((name, shape) for name, shape, _ in written)
         self.vectors = self.written.slices
-        names = [name for name, shape in self.written.parts if not shape]
+        note = self.written.section("note")
+        names = [name for name, shape in self.written.parts if not shape and "." not in name]
         self.at = {name: self.vectors[name].start for name in names}
-        self.numbers = len(names)  # which come first
+        self.numbers, self.noted = record_of(tuple(names)), record_of(tuple(note.names))
+        self.first_numbers = slice(self.at[names[0]], self.at[names[-1]] + 1)
+        self.note, self.lags = slice(note.first, note.end), self.vectors["lags"]
+        self.last_number = max(self.first_numbers.stop, note.end, self.lags.stop)
         self.kind_of_certificate = self.at["kind"]
         counts = [(name, most) for name, _, most in state if most is not None]
         name, most_count = counts[0] if counts else ("", 0)
@@ -493,37 +506,32 @@ class KernelInfo(Info):
     def __new__(cls, before: Any, after: KernelState, feedback: Feedback, out: Array) -> KernelInfo:
         """Return the info; of its fields only x is filled."""
         x, rule = after.x, after.rule
-        numbers = out[: rule.numbers].tolist()
+        numbers = out[: rule.last_number].tolist()
         row = (x, None, None, (), None, None, before, after, feedback, out, numbers, rule)
         return tuple.__new__(cls, row)
 
-    def _number(self, name: str) -> float:
-        """Return a number that the kernel wrote."""
-        number: float = self._written[self._rule.at[name]]
-        return number
-
     @property
-    def numbers(self) -> Mapping[str, float]:
+    def numbers(self) -> Any:
         """The numbers that the kernel wrote, by name."""
-        return dict(zip(self._rule.at, self._written, strict=True))
+        rule = self._rule
+        return rule.numbers._make(self._written[rule.first_numbers])
 
     @property
-    def noted(self) -> Mapping[str, float]:
+    def noted(self) -> Any:
         """The numbers that the proposer noted, by name."""
-        ahead, numbers = "note.", self.numbers
-        return {n.removeprefix(ahead): v for n, v in numbers.items() if n.startswith(ahead)}
+        rule = self._rule
+        return rule.noted._make(self._written[rule.note])
 
     @property
     def lags(self) -> list[float]:
         """What the action has cost more than each leader."""
-        lags: list[float] = self._vector("lags").tolist()
-        return lags
+        return self._written[self._rule.lags]
 
     @property
     def kind(self) -> str:
         """The name of the inequality that certifies the next action."""
         names: tuple[str, ...] = self._rule.certificates
-        return names[int(self._number("kind"))]
+        return names[int(self._written[self._rule.at["kind"]])]
 
     def _vector(self, name: str) -> Array:
         """Return a vector that the kernel wrote."""
@@ -544,7 +552,7 @@ class KernelInfo(Info):
         """Where the region cut off a descent, or the certified point of the first far point."""
         weights = self._vector("weights")
         multipliers = weights if self._rule.knowledge.has_rows else float(weights[0])
-        return Projection(self._vector("found"), multipliers, self._number("projection_error"))
+        return Projection(self._vector("found"), multipliers, self.numbers.projection_error)
 
     @property
     def kept(self) -> Array:
@@ -569,17 +577,18 @@ class KernelInfo(Info):
     @property
     def bound(self) -> float:
         """At most this is g at the next action."""
-        return self._number("bound")
+        bound: float = self._written[self._rule.at["bound"]]
+        return bound
 
     @property
     def alarms(self) -> int:
         """0, or bits of ``surefoot.h``: a reading contradicts the constants."""
-        return int(self._number("alarms"))
+        return int(self._written[self._rule.at["alarms"]])
 
     @property
     def cut(self) -> bool:
         """Whether the next action differs from the proposal."""
-        return bool(self._number("cut"))
+        return bool(self._written[self._rule.at["cut"]])
 
     @property
     def errors(self) -> Errors:

@@ -118,12 +118,15 @@ def test_both_engines_refuse_a_field_that_they_do_not_know(player, engine, weigh
 
 @pytest.mark.skipif(kernel.compiled() is None, reason="the kernel was not built")
 def test_the_kernel_leaves_a_field_that_it_does_not_know_to_python(weighted):
-    state = FOLLOWER.init(np.zeros(2))
-    rule = FOLLOWER.compiled.rule(FOLLOWER, state.x)
+    player = LeaderFollower(G_g=1.0, domain=Ball(2.0))  # the kernel is told the fields of its day
+    state = player.init(np.zeros(2))
+    rule = player.compiled.rule(player, state.x)
     block, out = rule.block_of(state), np.empty(rule.out)
     usual = Feedback(np.ones(2), -0.5, np.array([1.0, 0.0]))
-    assert not step_in_place(rule, block, weighted(**list_report(usual)), out)
-    assert step_in_place(rule, block, usual, out)
+    heavy = weighted(**list_report(usual))
+    assert not step_in_place(rule, block, heavy, out)
+    assert not step_in_place(rule, block, usual, out)  # of another class: the fields may be others
+    assert step_in_place(rule, block, heavy._replace(weight=None), out)
 
 
 def test_a_wrapper_uses_nothing_unless_it_says_so():

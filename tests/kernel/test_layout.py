@@ -190,7 +190,7 @@ for name in %r:
         assert type(state).__name__ == "KernelState"
         np.testing.assert_allclose(state.x, theirs.x, rtol=0, atol=1e-12)
         assert abs(known.certificate.bound - info.certificate.bound) <= 1e-12
-        assert known.numbers["spare"] == 0.0
+        assert known.numbers.spare == 0.0
     part = "learner" if name.startswith("leader") else "memory"
     whole = state.unpack()
     whole = whole._replace(**{part: getattr(whole, part)._replace(spare=7.0)})

@@ -466,15 +466,15 @@ class LengthInKernel(KnowledgeInKernel):
         """Return why the next action is feasible."""
         n = step.numbers
         return StepCertificate(
-            round=int(n["round"]),
+            round=int(n.round),
             rule=RULES[step.kind],
-            slack=-n["value"],
-            rho=n["rho"],
-            length=n["room"],
-            taken=n["distance"],
-            bound=n["bound"],
+            slack=-n.value,
+            rho=n.rho,
+            length=n.room,
+            taken=n.distance,
+            bound=n.bound,
             G_g=float(self.fields["G_g"]),
-            cut=bool(n["cut"]),
+            cut=bool(n.cut),
             errors=step.errors,
         )
 

@@ -514,26 +514,26 @@ class CurvatureInKernel(KnowledgeInKernel):
     def certificate(self, step: KernelStep) -> CurvatureCertificate | PullCertificate:
         """Return why the next action is feasible."""
         n, errors = step.numbers, step.errors
-        t, cut = int(n["round"]), bool(n["cut"])
+        t, cut = int(n.round), bool(n.cut)
         if step.kind == "SF_PULL":
             return PullCertificate(
                 round=t,
-                anchor_round=int(n["anchor_round"]),
-                anchor_value=n["anchor_value"],
-                value=n["value"],
-                share=n["share"],
-                bound=n["bound"],
+                anchor_round=int(n.anchor_round),
+                anchor_value=n.anchor_value,
+                value=n.value,
+                share=n.share,
+                bound=n.bound,
                 cut=cut,
                 errors=errors,
             )
-        row, beta = int(n["row"]), self.fields["beta"]
+        row, beta = int(n.row), self.fields["beta"]
         slope_error = step.memory.slope_error  # that of the last reading
         return CurvatureCertificate(
             round=t,
-            value=n["value"],
-            slope=n["slope"],
-            length=n["distance"],
-            bound=n["bound"],
+            value=n.value,
+            slope=n.slope,
+            length=n.distance,
+            bound=n.bound,
             beta=float(beta[row]),
             cut=cut,
             row=row if len(beta) > 1 else None,

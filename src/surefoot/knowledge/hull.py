@@ -398,16 +398,16 @@ class HullInKernel(KnowledgeInKernel):
         """Return why the next action is feasible."""
         n = step.numbers
         return HullCertificate(
-            round=int(n["round"]),
-            anchor_round=int(n["anchor_round"]),
-            anchor_value=n["anchor_value"],
-            value=n["value"],
-            share=n["share"],
-            distance=n["distance"],
-            room=n["room"],
-            bound=n["bound"],
+            round=int(n.round),
+            anchor_round=int(n.anchor_round),
+            anchor_value=n.anchor_value,
+            value=n.value,
+            share=n.share,
+            distance=n.distance,
+            room=n.room,
+            bound=n.bound,
             G_g=float(self.fields["G_g"]),
-            cut=bool(n["cut"]),
+            cut=bool(n.cut),
             errors=step.errors,
         )
 

@@ -26,16 +26,16 @@ class KernelStep(Protocol):
     """A step of the kernel, as the parts of a pair read it."""
 
     @property
-    def numbers(self) -> Mapping[str, float]:
-        """The numbers of ``sf_info`` by name."""
+    def numbers(self) -> Any:
+        """The numbers of ``sf_info``, a named tuple with the names of the C text."""
 
     @property
     def kind(self) -> str:
         """The name of the inequality that certifies the next action, as "SF_BALLS"."""
 
     @property
-    def noted(self) -> Mapping[str, float]:
-        """The numbers that the proposer noted, by name."""
+    def noted(self) -> Any:
+        """The numbers that the proposer noted, likewise."""
 
     @property
     def lags(self) -> list[float]:

@@ -173,9 +173,9 @@ class AveragingInKernel(ProposerInKernel):
             gradient=np.zeros(len(step.played)) if gradient is None else gradient,
             radius=self.radius,
             point=step.learner_before.points[0],
-            inverse_eta=noted["inverse_eta"],
+            inverse_eta=noted.inverse_eta,
             kept=step.kept,
-            share=noted["share"],
+            share=noted.share,
             found=step.projection,
         )
 

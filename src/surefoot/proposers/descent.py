@@ -143,13 +143,13 @@ class DescentInKernel(ProposerInKernel):
             return None
         n, noted = step.numbers, step.noted
         return DescentNote(
-            size=noted["size"],
-            inverse_eta=noted["inverse_eta"],
+            size=noted.size,
+            inverse_eta=noted.inverse_eta,
             wanted=step.proposal,
-            moves=bool(noted["moves"]),
+            moves=bool(noted.moves),
             radius=self.radius,
             found=step.projection,
-            cost=CutCost(n["rho"], -0.5 * n["moved"]) if step.knowledge.tightens else None,
+            cost=CutCost(n.rho, -0.5 * n.moved) if step.knowledge.tightens else None,
         )
 
 

@@ -496,7 +496,8 @@ class LeaderInKernel(ProposerInKernel):
 
     def note(self, step: KernelStep) -> LeaderNote:
         """Return the numbers of the round."""
-        return LeaderNote(lags=step.lags, **step.noted)
+        n = step.noted
+        return LeaderNote(n.size, step.lags, n.behind, n.paid, n.before, n.scale, n.reach)
 
 
 def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_norm: float) -> float:
