@@ -64,27 +64,27 @@ def test_a_probe_by_hand():
     one, two, three, four = (after for _, _, after, _ in rounds[:4])
     # Round 1: all of the slack of 0.5 is spent, (0.3, 0.4); no probe, for no ball was deeper.
     np.testing.assert_allclose(one.x, [0.3, 0.4], atol=1e-12)
-    assert one.learner.probing == -1
+    assert one.learner.probes == 0
     # Round 2: g = -0.1, less than half of the slack of the start, and no cut is known: probes of
     # a hundredth of the certified radius 0.1, along each axis.
-    assert two.learner.probing == 0
+    assert two.learner.probes == 1
     np.testing.assert_allclose(two.x, [0.301, 0.4], atol=1e-12)
-    assert three.learner.probing == 1
+    assert three.learner.probes == 2
     np.testing.assert_allclose(three.x, [0.3, 0.401], atol=1e-12)
     # Round 4: the differences (0, 1) are the cut x[1] <= 0.5.
-    assert four.learner.probing == -1
+    assert four.learner.probes == 0
     np.testing.assert_allclose(four.learner.slopes, [0.0, 1.0], atol=1e-11)
     cuts = four.learner.leader.cuts
     np.testing.assert_allclose(cuts.normals, [[0.0, 1.0]], atol=1e-11)
     np.testing.assert_allclose(cuts.offsets, [0.5], atol=1e-12)
-    assert rounds[-1][2].learner.probing == -1  # the cut explains all that is seen from now on
+    assert rounds[-1][2].learner.probes == 0  # the cut explains all that is seen from now on
 
 
 @pytest.mark.parametrize("moved", [5e-18, 0.0049, 0.02])
 def test_a_probe_that_the_region_has_moved_says_nothing_of_its_entry(moved):
     player, x = follower(), np.array([0.1, 0.0])
     slopes = np.array([0.3, 0.7])
-    state = probe_from(player.init(x), probing=1, length=0.01, origin=x, value=-0.5, slopes=slopes)
+    state = probe_from(player.init(x), probes=2, length=0.01, origin=x, value=-0.5, slopes=slopes)
     state = state._replace(x=np.array([0.1, moved]))
     after = player.update(state, Feedback(np.ones(2), -0.49, None))
     assert after.learner.slopes.tolist() == [0.3, 0.7]
@@ -93,7 +93,7 @@ def test_a_probe_that_the_region_has_moved_says_nothing_of_its_entry(moved):
 def test_a_new_entry_replaces_the_old_one_to_the_bit():
     player, x = follower(), np.array([0.0, 0.0])
     slopes = np.array([0.3, 1e17])
-    state = probe_from(player.init(x), probing=1, length=0.01, origin=x, value=-0.5, slopes=slopes)
+    state = probe_from(player.init(x), probes=2, length=0.01, origin=x, value=-0.5, slopes=slopes)
     state = state._replace(x=np.array([0.0, 0.01]))
     after = player.update(state, Feedback(np.ones(2), -0.4925, None))
     assert after.learner.slopes.tolist() == [0.3, (-0.4925 + 0.5) / 0.01]
@@ -115,7 +115,7 @@ def test_a_guess_of_the_slope_is_no_longer_than_G_g():
     # Both differences of |x|_inf along the axes are 1 at a corner: sqrt 2 together.
     cube, x = sf.problems.constraints.LinfNorm(1.0, 2), np.array([0.9, 0.9])
     slopes, origin = np.array([1.0, 0.0]), x - [0.0, 0.01]
-    state = probe_from(player.init(x), probing=1, slopes=slopes, length=0.01, origin=origin)
+    state = probe_from(player.init(x), probes=2, slopes=slopes, length=0.01, origin=origin)
     state = probe_from(state, value=float(cube.value(origin)) - 0.01)
     after = player.update(state, Feedback(np.ones(2), cube.value(x), None))
     assert np.linalg.norm(after.learner.slopes) == pytest.approx(math.sqrt(2))
@@ -161,7 +161,7 @@ def test_no_guess_of_a_slope_can_lead_outside(seed):
         state = probe_from(
             state,
             slopes=10 * rng.normal(size=d),
-            probing=int(rng.integers(-1, d)),
+            probes=int(rng.integers(0, d + 1)),
             value=float(rng.normal()),
         )
         state = player.update(state, Feedback(rng.normal(size=d), g, None))
@@ -197,21 +197,21 @@ def test_a_probe_is_read_where_it_was_played_and_dropped_where_nothing_was():
     wall, push = Affine([[0.0, 1.0]], [0.5]), lambda x: np.array([-0.6, -0.8])
     player = follower()
     *_, (_, _, state, _) = play(player, wall, push, np.zeros(2), 2)
-    assert state.learner.probing == 0
+    assert state.learner.probes == 1
     # Not quite the probe: what was moved counts. Far from it: it says nothing.
     for off, slope in (([1e-4, 0.0], 0.0), ([0.2, 0.1], state.learner.slopes[0])):
         played = state.x + off
         told = Feedback(push(played), wall.value(played), action=played)
         after, info = player.step(state, told)
-        assert after.learner.probing == 1
+        assert after.learner.probes == 2
         assert after.learner.slopes[0] == pytest.approx(slope, abs=1e-9)
         assert info.region.contains(after.x)
     # A round that is not measured ends it.
     after, _ = player.step(state, Feedback(push(state.x)))
-    assert after.learner.probing == -1
+    assert after.learner.probes == 0
     assert wall.value(after.x) <= 0
     held = player.rest(state, np.array([0.2, 0.1]))
-    assert held.learner.probing == -1
+    assert held.learner.probes == 0
     assert held.x.tolist() == [0.2, 0.1]
 
 

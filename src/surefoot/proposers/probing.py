@@ -26,8 +26,9 @@ It ends with a round without a measurement, and with an order to play another ac
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -38,9 +39,12 @@ from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Same
 from surefoot.core.parameters import instance_of, nonnegative, positive
 from surefoot.core.types import Array, Number, Set
+from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.in_kernel import KernelStep
 from surefoot.knowledge.region import Region
 from surefoot.proposers.base import Proposal, Proposer
-from surefoot.proposers.leader import Leader, LeaderState
+from surefoot.proposers.in_kernel import ProposerInKernel
+from surefoot.proposers.leader import Leader, LeaderInKernel, LeaderNote, LeaderState
 
 __all__ = ["DOUBT", "NEAR", "PROBE", "Probing"]
 
@@ -48,13 +52,16 @@ NEGLIGIBLE = 1e-7
 """Slack below this share of the start's is not worth a probe."""
 PROBE, DOUBT, NEAR = 0.01, 0.5, 0.5
 """The defaults of :class:`Probing`."""
+INSIDE = "leader."
+"""What the names of the leader's parts in the kernel begin with."""
 
 
 class ProbingState(NamedTuple):
     """What the next round needs.
 
     Attributes:
-        probing: the entry of the action that is moved by a probe, from 0; -1 outside of a probe.
+        probes: how many probes from the origin were proposed, the last to be played next; 0 for
+            none.
         origin: the action that the probes differ from.
         value: g there.
         length: how far a probe goes.
@@ -63,7 +70,7 @@ class ProbingState(NamedTuple):
         place: the context of that value; None without contexts.
     """
 
-    probing: int
+    probes: int
     origin: Array
     value: float
     length: float
@@ -73,8 +80,8 @@ class ProbingState(NamedTuple):
 
     def flaw(self) -> str:
         """Return how the fields contradict each other; empty if they do not."""
-        is_entry = -1 <= self.probing < len(self.origin)
-        return "" if is_entry else "with probing an entry of x, or -1"
+        is_one = 0 <= self.probes <= len(self.origin)
+        return "" if is_one else "with a number of probes from 0 to the length of x"
 
 
 class Probing(Proposer):
@@ -122,46 +129,46 @@ class Probing(Proposer):
 
     def init(self, x1: Array) -> ProbingState:
         """Start at x1, without a difference."""
-        return ProbingState(-1, x1, 0.0, 0.0, np.zeros_like(x1), self.leader.init(x1))
+        return ProbingState(0, x1, 0.0, 0.0, np.zeros_like(x1), self.leader.init(x1))
 
     def propose(
         self, learner: ProbingState, x: Array, feedback: Feedback, region: Region
     ) -> tuple[ProbingState, Proposal]:
         """Return the leader after a round, and its proposal or the next probe."""
-        state, i, d = learner, learner.probing, len(x)
+        state, k, d = learner, learner.probes, len(x)
         if feedback.constraint_value is None:
             leader, proposal = self.leader.propose(state.leader, x, feedback, region)
-            return state._replace(leader=leader, probing=-1), proposal
+            return state._replace(leader=leader, probes=0), proposal
         g = checks.read_constraint_value(feedback.constraint_value, x)
         # The probe that was just played, if there was one and it was not moved.
         slopes, s = state.slopes, None
-        if i >= 0:
-            way = x - state.origin
+        if k > 0:
+            i, way = k - 1, x - state.origin
             if norm(way - state.length * _axis(i, d)) < 0.5 * state.length:
                 change = region.base.guess_change(state.place)
                 difference = (g - state.value - change) / float(way[i])
                 if math.isfinite(difference):
                     slopes = np.where(_axis(i, d) > 0, difference, slopes)
-            if i == d - 1 and 0.0 < (size := norm(slopes)) < math.inf:
+            if k == d and 0.0 < (size := norm(slopes)) < math.inf:
                 s = min(region.slope_norm / size, 1.0) * slopes
         estimate = feedback._replace(constraint_subgradient=s)
         leader, proposal = self.leader.propose(state.leader, x, estimate, region)
         # The next one.
-        state = state._replace(leader=leader, probing=-1, slopes=slopes)
-        if i < 0 and self._doubts(leader, region, x, g):
+        state = state._replace(leader=leader, probes=0, slopes=slopes)
+        if k == 0 and self._doubts(leader, region, x, g):
             length = self._length(region)
             place = region.read_place
-            state = state._replace(probing=0, origin=x, value=g, place=place, length=length)
-        elif 0 <= i < d - 1:
-            state = state._replace(probing=i + 1)
-        if state.probing >= 0:
-            target = state.origin + state.length * _axis(state.probing, d)
+            state = state._replace(probes=1, origin=x, value=g, place=place, length=length)
+        elif 0 < k < d:
+            state = state._replace(probes=k + 1)
+        if state.probes > 0:
+            target = state.origin + state.length * _axis(state.probes - 1, d)
             proposal = proposal._replace(point=target)
         return state, proposal
 
     def interrupt(self, learner: ProbingState) -> ProbingState:
         """Return the learner after an order to play another action: a probe ends."""
-        return learner._replace(probing=-1)
+        return learner._replace(probes=0)
 
     def on(self, domain: Set) -> Self:
         """Return the proposer on another set."""
@@ -170,6 +177,11 @@ class Probing(Proposer):
     def lengths(self, d: int) -> dict[str, int]:
         """Return the largest lengths of parts of its state."""
         return self.leader.lengths(d)
+
+    def describe_to_kernel(self, knowledge: Knowledge, d: int) -> ProbingInKernel | None:
+        """Return how the kernel has the leader with its probes; None if it lacks the leader."""
+        leader = self.leader.in_kernel(knowledge, d)
+        return ProbingInKernel(self, leader) if isinstance(leader, LeaderInKernel) else None
 
     def _doubts(self, leader: LeaderState, region: Region, x: Array, g: float) -> bool:
         """Return whether the leader is out of reach for a reason that no cut tells."""
@@ -186,6 +198,41 @@ class Probing(Proposer):
         """Return how far a probe goes: further where values err, but never far."""
         r, noisy = max(region.radius, 0.0), 8 * region.errors.value / region.slope_norm
         return float(max(self.probe * r, min(noisy, 0.25 * r)))
+
+
+class ProbingInKernel(ProposerInKernel):
+    """Probes in the kernel, with the leader inside."""
+
+    code = "SF_PROBING"
+
+    def __init__(self, proposer: Probing, leader: LeaderInKernel) -> None:
+        self.leader = leader
+        options = {name: float(getattr(proposer, name)) for name in ("probe", "doubt", "near")}
+        self.fields: dict[str, Any] = leader.fields | options
+
+    def take_apart(self, memory: ProbingState, names: Iterable[str]) -> Mapping[str, Any] | None:
+        """Return the parts by name; None in contexts, which the kernel does not have."""
+        if memory.place is not None:
+            return None
+        own = [name for name in names if not name.startswith(INSIDE)]
+        inner = [name.removeprefix(INSIDE) for name in names if name.startswith(INSIDE)]
+        parts = self.leader.take_apart(memory.leader, inner)
+        return {name: getattr(memory, name) for name in own} | {
+            INSIDE + name: part for name, part in parts.items()
+        }
+
+    def put_together(self, parts: dict[str, Any]) -> ProbingState:
+        """Return the state of parts."""
+        probes, most = parts.pop("probes"), len(parts["origin"])
+        if not (0 <= probes <= most and probes == int(probes)):
+            rule = f"a number of probes that is whole and from 0 to {most}"
+            raise InvalidValueError(f"state must have {rule}, got {probes}")
+        leader = self.leader.put_together(parts.pop("leader"))
+        return ProbingState(probes=int(probes), leader=leader, **parts)
+
+    def note(self, step: KernelStep) -> LeaderNote:
+        """Return the numbers of the round, which are those of the leader."""
+        return self.leader.note(step)
 
 
 def _axis(i: int, d: int) -> Array:
