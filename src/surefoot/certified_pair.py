@@ -179,23 +179,14 @@ class Pair(InContexts, OfParts):
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action; the first must be the start if it has a start_bound."""
         located = super().locate(state, feedback)
-        if not self.proposer.reads_slopes:
-            located = self._refuse_slope(located)
+        if not self.proposer.reads_slopes and feedback.constraint_subgradient is not None:
+            name = type(self).__name__
+            raise InvalidValueError(f"constraint_subgradient is not used by {name}: leave it out")
         is_first = self.knowledge.bounds_start and not state.memory.rounds
         if is_first and not (located.action == state.x).all():
             rule = "the start until it was measured, because start_bound is given"
             raise checks.invalid("action", rule, located.action)
         return located
-
-    def _refuse_slope(self, feedback: Feedback) -> Feedback:
-        """Return feedback without a subgradient; raise if one was reported.
-
-        A subgradient of zeros is none: arrays of several members have a row for each.
-        """
-        if feedback.constraint_subgradient is not None and np.any(feedback.constraint_subgradient):
-            name = type(self).__name__
-            raise InvalidValueError(f"constraint_subgradient is not used by {name}: leave it out")
-        return feedback._replace(constraint_subgradient=None)
 
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state of the same round with the action x; before a reading, a new start."""

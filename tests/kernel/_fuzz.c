@@ -133,10 +133,7 @@ int main(int count, char **words)
             for (int i = 0; i < m; i++) {
                 g[i] = t ? g[i] : -0.4 - fabs(g[i]);
             }
-            for (int i = 0; probes && any(9) && i < d; i++) {
-                s[i] = 0.0;
-            }
-            seen.g = any(9) ? g : NULL, seen.s = any(9) && (!probes || any(2)) ? s : NULL;
+            seen.g = any(9) ? g : NULL, seen.s = any(9) && (!probes || !any(99)) ? s : NULL;
             seen.gradient = any(5) ? grad : NULL, seen.proposal = any(5) ? wish : NULL;
             seen.action = any(5) ? NULL : at, seen.age = any(9) ? 0.0 : any(5);
             seen.value_error = any(5) ? NULL : &error;

@@ -102,7 +102,6 @@ def c_vectors(
         vector, g, s = limit.at(state.x)
         value, slope = (g, s) if m > 1 else (float(g[0]), s[0])
         if not algorithm.needs.constraint_subgradients:
-            s = 0.0 * s  # which tells nothing
             slope = None
         feedback = Feedback(None, value, slope, proposal=vector)
         if algorithm.proposer.cost_gradients:

@@ -265,13 +265,8 @@ static inline int sf_check(const sf_rule *rule, const double *state, const sf_fe
     }
     if ((seen->g && !seen->s && rule->knowledge != SF_HULL)
         || (rule->knowledge == SF_CURVATURE && seen->slope_error && *seen->slope_error > 0)
-        || (probes && seen->slope_error)) {
+        || (probes && (seen->s || seen->slope_error))) {
         return SF_ELSEWHERE;
-    }
-    for (int i = 0; probes && seen->s && i < d; i++) { /* a slope of zeros is none */
-        if (seen->s[i] != 0.0) {
-            return SF_ELSEWHERE;
-        }
     }
     return SF_OK;
 }

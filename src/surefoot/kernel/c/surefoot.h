@@ -118,7 +118,7 @@ typedef struct {
 typedef struct {
     const double *gradient;    /* of the cost */
     const double *g;           /* the value of the constraint, one per row */
-    const double *s;           /* one subgradient per row; probing: NULL or zeros */
+    const double *s;           /* one subgradient per row; probing: NULL */
     const double *proposal;    /* an action that somebody wants to play next */
     const double *action;      /* where this was seen, if not at the action of the state */
     const double *value_error; /* of this round's g, instead of the rule's */
