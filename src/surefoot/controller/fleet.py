@@ -563,9 +563,9 @@ _SHAPES = {"values": 0, "number": 0, "bound": 0, "gradient": 1, "slopes": 1, "ac
 def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what members report as arrays; reject shapes that do not fit."""
     run, (_, d) = members.runs[int(places[0])], members.actions.shape
-    needed = {run.first, "constraint_value"} | (
-        {"constraint_subgradient"} if run.needs_slopes else set()
-    )
+    needed = {run.first}
+    if run.needs.constraint_values:
+        needed |= {"constraint_value"} | ({"constraint_subgradient"} if run.needs_slopes else set())
     columns: dict[str, Any] = {}
     for field in FIELDS:
         part = arguments.get(field.name)

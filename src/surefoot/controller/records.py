@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import __version__
+from surefoot.certified_pair import CertifiedState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import RoundInput, read_feedback
 from surefoot.controller.journal import FORMAT, Reader, now
@@ -399,26 +400,54 @@ def _loops_of(
     """Yield the places and the states of members whose states are blocks."""
     blocks, values = decode(rows["blocks"]), decode(rows["values"])
     rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
-    certificates = rows["certificates"]
-    proofs = [None] * len(blocks) if certificates is None else _certificates(certificates)
-    parts = (rows["members"], blocks, values, rounds, *anchors, proofs)
-    for i, block, value, t, place, bound, since, proof in zip(*parts, strict=True):
+    certificates, n = rows["certificates"], len(rows["members"])
+    proofs = [None] * n if certificates is None else _certificates(certificates, range(n))
+    if not n or len(blocks) != n:
+        raise NotPlainError(f"{len(blocks)} blocks of {n} members")
+    first = runs[names[rows["members"][0]]]
+    rule = first.rule
+    doubtful = _find_doubtful(first, rows["layout"], blocks)
+    parts = (rows["members"], blocks, values, rounds, *anchors, proofs, doubtful)
+    for i, block, value, t, place, bound, since, proof, is_doubtful in zip(*parts, strict=True):
         run = runs[names[i]]
-        pair = run.algorithm
-        parts_in_kernel = (
-            pair.knowledge.in_kernel(len(run.start)),
-            pair.proposer.in_kernel(pair.knowledge, len(run.start)),
-        )
-        unpacked = unpack_block(*parts_in_kernel, rows["layout"], block)
+        is_like_first = rule is not None and run.algorithm is first.algorithm and not is_doubtful
+        state: Any = unpack(run, rows["layout"], block) if not is_like_first else None
+        if state is None and rule is not None:
+            state = KernelState(rule, block.copy())
         loop = LoopState(
             int(t),
-            unpacked,
+            state,
             proof=None if np.isnan(bound) else certificate_from(proof),
             value=None if np.isnan(value) else float(value),
             anchor=None if np.isnan(bound) else Anchor(place, float(bound), int(since)),
         )
-        check_loop(run, loop)
+        if is_doubtful:
+            check_loop(run, loop)
         yield i, loop
+
+
+def unpack(run: Run, layout: Any, block: Array) -> CertifiedState:
+    """Return the state of a block that was stored with its layout."""
+    pair, d = run.algorithm, len(run.start)
+    knowledge = pair.knowledge.in_kernel(d)
+    return unpack_block(knowledge, pair.proposer.in_kernel(pair.knowledge, d), layout, block)
+
+
+def _find_doubtful(run: Run, layout: Any, blocks: Array) -> Array:
+    """Return which blocks are compared part by part with a state of the run: the first always.
+
+    The others are, if a number is not finite that is finite before the first round, or if the count
+    of rounds is none. What has the layout of a rule cannot have parts of other forms.
+    """
+    doubtful = np.zeros(len(blocks), dtype=bool)
+    doubtful[0] = True
+    rule = run.rule
+    if rule is None or rule.layout_data != layout or blocks.shape[1:] != (rule.size,):
+        return ~np.zeros(len(blocks), dtype=bool)
+    fresh: Any = rule.block_of(run.begin().state)
+    doubtful |= (~np.isfinite(blocks) & np.isfinite(fresh)).any(axis=1)
+    counts = blocks[:, rule.layout.slices["memory.rounds"]]
+    return doubtful | ((counts < 0) | (counts != np.floor(counts))).any(axis=1)
 
 
 # --- calls for many members ----------------------------------------------------------------------
@@ -432,14 +461,18 @@ class Steps(NamedTuple):
         rounds: the round of each.
         columns: what they reported.
         actions: the next ones.
-        certificates: those of the next actions, one table for each.
+        certificates: those of the next actions, in columns or in a list.
     """
 
     at: Array
     rounds: Array
     columns: dict[str, Array]
     actions: Array
-    certificates: list[PlainTable]
+    certificates: Any
+
+    def certificate(self, row: int) -> PlainTable:
+        """Return the certificate of one action."""
+        return next(_certificates(self.certificates, [row]))
 
 
 def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
@@ -452,10 +485,8 @@ def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
     places = table["members"]
     at = np.arange(len(names)) if places is None else np.array(places, dtype=np.int64)
     columns = {name: decode(table[key]) for name, key in _KEYS.items() if key in table}
-    steps = Steps(
-        at, decode(table["round"]), columns, decode(table["next"]), _certificates_in(table)
-    )
-    parts = (*columns.values(), steps.rounds, steps.actions, steps.certificates)
+    steps = Steps(at, decode(table["round"]), columns, decode(table["next"]), table["certificates"])
+    parts = (*columns.values(), steps.rounds, steps.actions)
     fits = {len(part) for part in parts} == {len(at)} and bool((np.diff(at) > 0).all())
     if not (len(at) and fits and at[0] >= 0 and at[-1] < len(names)):
         raise NotPlainError(f"the columns of {len(at)} members do not fit")
@@ -474,31 +505,28 @@ def expand(names: Sequence[Name], line: Mapping[str, Any]) -> Iterator[tuple[Nam
         return
     time = {"time": line["time"]}
     for table in line.get("steps", ()):
-        at, rounds, columns, actions, certificates = read_steps(names, table)
+        at, rounds, columns, actions, stored = read_steps(names, table)
+        certificates = _certificates(stored, range(len(at)))
         plain = {_KEYS[name]: part.tolist() for name, part in columns.items()}
-        for row, (i, t) in enumerate(zip(at.tolist(), rounds.tolist(), strict=True)):
+        triples = zip(at.tolist(), rounds.tolist(), certificates, strict=True)
+        for row, (i, t, certificate) in enumerate(triples):
             fields = {key: part[row] for key, part in plain.items()}
-            end = {"next": actions[row].tolist(), "certificate": certificates[row]}
+            end = {"next": actions[row].tolist(), "certificate": certificate}
             head = {"kind": "round", "member": names[i], "round": t}
             yield names[i], {**head, **time, **fields, **end}
     for record in line["records"]:
         yield record["member"], {**time, **record}
 
 
-def _certificates_in(table: Mapping[str, Any]) -> list[PlainTable]:
-    return _certificates(table["certificates"])
-
-
-def _certificates(data: Any) -> list[PlainTable]:
-    """Return the certificates of members, one table for each, from columns or from a list."""
+def _certificates(data: Any, rows: Iterable[int]) -> Iterator[PlainTable]:
+    """Yield the certificates of some rows, one table for each, from columns or from a list."""
     if isinstance(data, list):
-        return data
+        yield from (data[row] for row in rows)
+        return
     columns = {name: decode(part).tolist() for name, part in data["columns"].items()}
     head = {"class": data["class"], **data["same"]}
-    return [
-        {**head, **{n: _plain(v) for n, v in zip(columns, row, strict=True)}}
-        for row in zip(*columns.values(), strict=True)
-    ]
+    for row in rows:
+        yield {**head, **{name: _plain(part[row]) for name, part in columns.items()}}
 
 
 def _plain(value: Any) -> Any:
