@@ -31,11 +31,7 @@ _KINDS: dict[str, type[Kind]] = {
 }
 _PARTS = ("proposer", "knowledge")
 """What a certified rule is made of: its name certifies nothing, so any name will do."""
-_WRAPPERS = {
-    "Delayed": "base delay copies late",
-    "Probing": "base probe doubt near",
-    "ValuesFollower": "base probe doubt near",
-}
+_WRAPPERS = {"Delayed": "base delay copies late"}
 _SHOWN = 8
 
 
