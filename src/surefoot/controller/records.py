@@ -1,5 +1,7 @@
 """The lines of a journal: runs, states, rounds and orders as plain data, and back."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +35,7 @@ from surefoot.kernel_bridge import KernelInfo, KernelState, unpack_block
 from surefoot.knowledge.anchor import ANCHORS, Anchor
 
 __all__ = [
+    "Certificates",
     "Steps",
     "describe_others",
     "describe_round",
@@ -400,7 +403,7 @@ def _loops_of(
     blocks, values = decode(rows["blocks"]), decode(rows["values"])
     rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
     certificates = rows["certificates"]
-    proofs = [None] * len(blocks) if certificates is None else _certificates(certificates)
+    proofs = [None] * len(blocks) if certificates is None else list(Certificates(certificates))
     parts = (rows["members"], blocks, values, rounds, *anchors, proofs)
     for i, block, value, t, place, bound, since, proof in zip(*parts, strict=True):
         run = runs[names[i]]
@@ -432,14 +435,55 @@ class Steps(NamedTuple):
         rounds: the round of each.
         columns: what they reported.
         actions: the next ones.
-        certificates: those of the next actions, one table for each.
+        certificates: those of the next actions.
     """
 
     at: Array
     rounds: Array
     columns: dict[str, Array]
     actions: Array
-    certificates: list[PlainTable]
+    certificates: Certificates
+
+
+class Certificates:
+    """The certificates of members, in columns or in a list; a table is made when it is asked for.
+
+    Args:
+        data: as a line has them.
+
+    Attributes:
+        size: how many there are.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._tables: list[PlainTable] | None = data if isinstance(data, list) else None
+        self._columns: dict[str, Array] = {}
+        if self._tables is not None:
+            self.size = len(self._tables)
+            return
+        self._columns = {name: decode(part) for name, part in data["columns"].items()}
+        self._head: PlainTable = {"class": data["class"], **data["same"]}
+        sizes = {len(part) for part in self._columns.values()}
+        if len(sizes) != 1:
+            raise NotPlainError(f"the columns of certificates have the lengths {sorted(sizes)}")
+        (self.size,) = sizes
+
+    def table(self, row: int) -> PlainTable:
+        """Return the certificate of one member as plain data."""
+        if self._tables is not None:
+            return self._tables[row]
+        return {**self._head, **{n: _plain(v[row].item()) for n, v in self._columns.items()}}
+
+    def certificate(self, row: int) -> Certificate | None:
+        """Return the certificate of one member."""
+        return certificate_from(self.table(row))
+
+    def column(self, name: str) -> Array | None:
+        """Return a number of each; None unless it is there as a column."""
+        return self._columns.get(name)
+
+    def __iter__(self) -> Iterator[PlainTable]:
+        return map(self.table, range(self.size))
 
 
 def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
@@ -453,10 +497,14 @@ def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
     at = np.arange(len(names)) if places is None else np.array(places, dtype=np.int64)
     columns = {name: decode(table[key]) for name, key in _KEYS.items() if key in table}
     steps = Steps(
-        at, decode(table["round"]), columns, decode(table["next"]), _certificates_in(table)
+        at,
+        decode(table["round"]),
+        columns,
+        decode(table["next"]),
+        Certificates(table["certificates"]),
     )
-    parts = (*columns.values(), steps.rounds, steps.actions, steps.certificates)
-    fits = {len(part) for part in parts} == {len(at)} and bool((np.diff(at) > 0).all())
+    sizes = {len(part) for part in (*columns.values(), steps.rounds, steps.actions)}
+    fits = sizes | {steps.certificates.size} == {len(at)} and bool((np.diff(at) > 0).all())
     if not (len(at) and fits and at[0] >= 0 and at[-1] < len(names)):
         raise NotPlainError(f"the columns of {len(at)} members do not fit")
     return steps
@@ -478,27 +526,11 @@ def expand(names: Sequence[Name], line: Mapping[str, Any]) -> Iterator[tuple[Nam
         plain = {_KEYS[name]: part.tolist() for name, part in columns.items()}
         for row, (i, t) in enumerate(zip(at.tolist(), rounds.tolist(), strict=True)):
             fields = {key: part[row] for key, part in plain.items()}
-            end = {"next": actions[row].tolist(), "certificate": certificates[row]}
+            end = {"next": actions[row].tolist(), "certificate": certificates.table(row)}
             head = {"kind": "round", "member": names[i], "round": t}
             yield names[i], {**head, **time, **fields, **end}
     for record in line["records"]:
         yield record["member"], {**time, **record}
-
-
-def _certificates_in(table: Mapping[str, Any]) -> list[PlainTable]:
-    return _certificates(table["certificates"])
-
-
-def _certificates(data: Any) -> list[PlainTable]:
-    """Return the certificates of members, one table for each, from columns or from a list."""
-    if isinstance(data, list):
-        return data
-    columns = {name: decode(part).tolist() for name, part in data["columns"].items()}
-    head = {"class": data["class"], **data["same"]}
-    return [
-        {**head, **{n: _plain(v) for n, v in zip(columns, row, strict=True)}}
-        for row in zip(*columns.values(), strict=True)
-    ]
 
 
 def _plain(value: Any) -> Any:

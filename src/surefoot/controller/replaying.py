@@ -488,7 +488,7 @@ class _Shadows:
         assert before is not None
         names = before.names
         is_ready = np.array([names[i] in self.ready for i in steps.at.tolist()])
-        at = steps.at[is_ready]
+        at, chosen = steps.at[is_ready], np.flatnonzero(is_ready).tolist()
         if not len(at):
             return None
         if other := np.flatnonzero(before.rounds[at] != steps.rounds[is_ready]).tolist():
@@ -509,7 +509,7 @@ class _Shadows:
                 t = int(after.rounds[i]) - 1
                 return Difference(t, "action", x, derived[row], names[i])
             run, loop = after.get(names[i])
-            proof = records.certificate_from(steps.certificates[int(np.flatnonzero(is_ready)[row])])
+            proof = steps.certificates.certificate(chosen[row])
             state = move_to(run.algorithm, loop.state, x)
             changes[names[i]] = (run, loop._replace(state=state, proof=proof))
         self.is_rebuilt |= bool(changes)
