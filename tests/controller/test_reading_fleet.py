@@ -225,7 +225,7 @@ def test_a_member_that_is_not_there_and_one_of_a_controller_are_refused(path, tm
         read_journal(path, member="nort")
     with Controller(LEADER, [0.0, 0.0], journal=tmp_path / "one.jsonl"):
         pass
-    with pytest.raises(ValueError, match=r"^member must be None: this is the journal of one contr"):
+    with pytest.raises(ValueError, match=r"^member must be left out for the journal of one contr"):
         read_journal(tmp_path / "one.jsonl", member="north")
     with Fleet(LEADER, np.zeros((300, 2)), journal=tmp_path / "many.jsonl"):
         pass

@@ -273,7 +273,7 @@ class JournalRecord:
 class FleetRecord:
     """What the journal of a fleet says; its ``str`` is a summary, with a line for each member.
 
-    Of a large fleet the ``str`` has the members that need a look first: those with contradictions or
+    Of a large fleet the ``str`` has the members to look at first: those with contradictions or
     rejected reports, with violations, halted, and with the largest g.
 
     Attributes:
@@ -454,7 +454,7 @@ def state_of(record: JournalRecord) -> str:
 def _of_many(kinds: Iterable[str]) -> str:
     """Return what members have: the same, or the first of several."""
     first, *others = kinds
-    return f"{first}, and {len(others)} others" if others else first
+    return f"{first}, and {len(others):,} other{'s'[: len(others) - 1]}" if others else first
 
 
 def _of_members(labels: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ def read_journal(
 def read_journal(
     path: str | os.PathLike[str],
     *,
-    member: None = None,
+    member: str | None = None,
     first: int = 1,
     last: int | None = None,
     latest: int | None = None,
@@ -116,7 +116,7 @@ def read_journal(
     reader = Reader(path)
     is_fleet = "members" in reader.header
     if member is not None and not is_fleet:
-        raise checks.invalid("member", "None: this is the journal of one controller", member)
+        raise checks.invalid("member", "left out for the journal of one controller", member)
     with reading_back(reader.name, "player"):
         reading = _Reading(
             reader, member, _Limits(first, math.inf if last is None else last, latest)
