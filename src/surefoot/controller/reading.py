@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, overload
 
@@ -25,9 +25,9 @@ from surefoot.controller.records import (
     expand,
     read_steps,
     reading_back,
+    unknown_member,
 )
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError, suggest
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Array, Certificate, Number
 from surefoot.guarantees import Promises, promises_of, safety_of
@@ -37,8 +37,6 @@ __all__ = ["is_journal", "read_journal"]
 
 _MOST = 50_000
 """Rounds that are kept beyond those that were asked for, before they are dropped."""
-_LISTED = 10
-"""How many names a sentence lists."""
 
 
 @overload
@@ -134,16 +132,8 @@ def read_journal(
         return FleetRecord(*about, tuple(records), reading.is_open, notes)
     named = [record for record in records if record.member == member]
     if not named:
-        raise _unknown(member, dict.fromkeys(str(record.member) for record in records))
+        raise unknown_member(member, dict.fromkeys(str(record.member) for record in records))
     return named[-1]
-
-
-def _unknown(member: str, names: Iterable[str]) -> InvalidValueError:
-    """Return the error for a member that a journal does not have."""
-    advice, (*few,) = suggest(member, names), names
-    if "did you mean" not in advice and len(few) > _LISTED:
-        advice = f"; the first of {len(few):,}: {', '.join(few[:_LISTED])}"
-    return InvalidValueError(f"member must be one of the journal's, got {member!r}{advice}")
 
 
 def is_journal(path: str | os.PathLike[str]) -> bool:

@@ -19,7 +19,13 @@ from surefoot.controller.members import Group, Members, Name, Outcome, Report, S
 from surefoot.controller.restored import check_loop
 from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
-from surefoot.core.errors import DamagedError, StoreError, first_line
+from surefoot.core.errors import (
+    DamagedError,
+    InvalidValueError,
+    StoreError,
+    first_line,
+    suggest,
+)
 from surefoot.core.feedback import FIELDS, Feedback
 from surefoot.core.plain import (
     NotPlainError,
@@ -47,12 +53,15 @@ __all__ = [
     "loop_from",
     "next_action",
     "player_of",
+    "read_run",
+    "read_runs",
     "read_steps",
     "run_from",
     "runs_from",
     "snapshot_of",
     "state_of",
     "states_from",
+    "unknown_member",
 ]
 
 _RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
@@ -61,6 +70,9 @@ _JOURNAL_KEYS = tuple(field.journal for field in FIELDS)
 _KEYS = {field.name: field.journal for field in FIELDS if field.journal is not None}
 _CHUNKS = 64
 """How many snapshots have all members of a fleet: none takes longer than a round."""
+_JOINED = b'{"kind":"joined"'
+_LISTED = 10
+"""How many names a sentence lists."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
@@ -344,12 +356,46 @@ def _starts_of(header: Mapping[str, Any]) -> Array:
     return starts
 
 
-def read_run(path: str | os.PathLike[str], **given: object) -> Run:
-    """Return the run of a journal, from its first line: to export it, or to serve it again."""
+def read_run(path: str | os.PathLike[str], member: Name = None, **given: object) -> Run:
+    """Return the run that a journal begins with: to export it, or to serve it again.
+
+    Args:
+        path: of the journal.
+        member: of a fleet, whose; one that came later counts, too, the last of its name.
+        given: what could not be stored.
+    """
     reader = Reader(path)
-    if "members" in reader.header:
-        raise StoreError(f"{reader.name} is that of a fleet: name the journal of one controller")
-    return run_from(reader, reader.header, given, reader.size)
+    runs = runs_from(reader, reader.header, given, reader.size)
+    is_fleet = None not in runs
+    if member is None and is_fleet:
+        raise StoreError(f"{reader.name} is that of a fleet: name one of its members")
+    if member is not None and not is_fleet:
+        raise checks.invalid("member", "left out for the journal of one controller", member)
+    for line in reader if is_fleet else ():
+        if line.startswith(_JOINED):
+            record = reader.parse(line)
+            runs[record["member"]] = run_from(reader, record, given, len(line))
+    if member not in runs:
+        raise unknown_member(str(member), map(str, runs))
+    return runs[member]
+
+
+def read_runs(path: str | os.PathLike[str]) -> dict[Name, Run]:
+    """Return what every member plays at the beginning of the journal of a fleet."""
+    reader = Reader(path)
+    runs = runs_from(reader, reader.header, {}, reader.size)
+    if None in runs:
+        raise StoreError(f"{reader.name} is that of one controller, and of no fleet")
+    return runs
+
+
+def unknown_member(member: str, names: Iterable[str]) -> InvalidValueError:
+    """Return the error for a member that a journal does not have."""
+    few = list(names)
+    advice = suggest(member, few)
+    if "did you mean" not in advice and len(few) > _LISTED:
+        advice = f"; the first of {len(few):,}: {', '.join(few[:_LISTED])}"
+    return InvalidValueError(f"member must be one of the journal's, got {member!r}{advice}")
 
 
 def _entries(data: object) -> Iterator[tuple[str, object]]:
