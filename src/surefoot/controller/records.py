@@ -428,12 +428,13 @@ def states_from(
         name: of the journal, in sentences.
         state: as a snapshot has it.
         names: of all members, in their order.
-        runs: what each plays.
+        runs: what each plays; the states of the others are not read.
     """
     loops: dict[Name, LoopState] = {}
     with reading_back(name, "state"):
         for member, data in state["loops"].items():
-            loops[member] = loop_from(name, data, runs[member])
+            if member in runs:
+                loops[member] = loop_from(name, data, runs[member])
         for rows in state["rows"]:
             for i, loop in _loops_of(rows, names, runs):
                 if names[i] in loops:
@@ -452,6 +453,8 @@ def _loops_of(
     proofs = [None] * len(blocks) if certificates is None else list(Certificates(certificates))
     parts = (rows["members"], blocks, values, rounds, *anchors, proofs)
     for i, block, value, t, place, bound, since, proof in zip(*parts, strict=True):
+        if names[i] not in runs:
+            continue
         run = runs[names[i]]
         pair = run.algorithm
         parts_in_kernel = (

@@ -448,12 +448,13 @@ class _Shadows:
     def _begin(self, record: PlainTable, fresh: list[Name]) -> None:
         """Begin with the members whose newest state a line has."""
         assert self.many is not None
-        reader, runs = self.reader, self.tail.runs
+        # Others may have left since, or come back with another player.
+        reader, runs = self.reader, {name: self.tail.runs[name] for name in fresh}
         loops: dict[Name, LoopState] = {}
         if record.get("state") is not None:
             loops = records.states_from(reader.name, record["state"], self.many.names, runs)
         for each in record.get("records", [record]):
-            if "loop" in each:
+            if "loop" in each and each["member"] in runs:
                 name = each["member"]
                 loops[name] = records.loop_from(reader.name, each["loop"], runs[name])
         # A member that has joined, or begins with the journal, is before its first round already.
