@@ -724,3 +724,21 @@ def test_ten_thousand_members_are_told_at_once():
             fleet.tell(proposal=2 * normals, constraint_value=g, constraint_subgradient=normals)
     assert len(fleet) == n
     assert fleet.explain("9999").is_proven
+
+
+@pytest.mark.parametrize("engine", kernel.engines())
+@pytest.mark.parametrize("back", ["b", None])
+def test_a_member_that_left_since_a_snapshot_stops_no_opening(tmp_path, monkeypatch, engine, back):
+    monkeypatch.setattr("surefoot.controller.journal._SHARE", 0)  # a snapshot in every call,
+    monkeypatch.setattr("surefoot.controller.records._CHUNKS", 2)  # of half of the members
+    path, starts = tmp_path / "fleet.jsonl", {name: np.zeros(D) for name in "abcdef"}
+    with kernel.engine(engine):
+        with Fleet(PLAYERS["leader"], starts, journal=path) as fleet:
+            drive(fleet, "leader", 2)
+            fleet.remove("b", "sold")
+            fleet.add(back or "g", PLAYERS["curved" if back else "leader"], np.zeros(D), "bought")
+            before = fleet.ask()
+        with Fleet.open(path) as again:
+            assert again.names == fleet.names
+            assert again.ask().tobytes() == before.tobytes()
+        assert replay(path).is_same

@@ -199,6 +199,11 @@ class Fleet(Live):
         return self._now[0].names
 
     @property
+    def dimension(self) -> int:
+        """The length of an action."""
+        return int(self._now[0].actions.shape[1])
+
+    @property
     def round(self) -> int:
         """The current round of the member that is furthest; the first is 1."""
         return int(self._now[0].rounds.max())

@@ -456,12 +456,13 @@ class _Shadows:
     def _begin(self, record: PlainTable, fresh: list[Name]) -> None:
         """Begin with the members whose newest state a line has."""
         assert self.many is not None
-        reader, runs = self.reader, self.tail.runs
+        # Others may have left since, or come back with another player.
+        reader, runs = self.reader, {name: self.tail.runs[name] for name in fresh}
         loops: dict[Name, LoopState] = {}
         if record.get("state") is not None:
             loops = records.states_from(reader.name, record["state"], self.many.names, runs)
         for each in record.get("records", [record]):
-            if "loop" in each:
+            if "loop" in each and each["member"] in runs:
                 name = each["member"]
                 loops[name] = records.loop_from(reader.name, each["loop"], runs[name])
         stored = {name: (runs[name], loops.get(name) or begin_member(runs[name])) for name in fresh}
@@ -495,7 +496,7 @@ class _Shadows:
         assert before is not None
         names = before.names
         is_ready = np.array([names[i] in self.ready for i in steps.at.tolist()])
-        at = steps.at[is_ready]
+        at, chosen = steps.at[is_ready], np.flatnonzero(is_ready).tolist()
         if not len(at):
             return None
         if other := np.flatnonzero(before.rounds[at] != steps.rounds[is_ready]).tolist():
@@ -516,8 +517,7 @@ class _Shadows:
                 t = int(after.rounds[i]) - 1
                 return Difference(t, "action", x, derived[row], names[i])
             run, loop = after.get(names[i])
-            stored_at = int(np.flatnonzero(is_ready)[row])
-            proof = records.certificate_from(steps.certificate(stored_at))
+            proof = steps.certificates.certificate(chosen[row])
             state = move_to(run.algorithm, loop.state, x)
             changes[names[i]] = (run, loop._replace(state=state, proof=proof))
         self.is_rebuilt |= bool(changes)
