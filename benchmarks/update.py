@@ -35,6 +35,7 @@ from benchmarks.streams import (
 from benchmarks.timing import Effort, Work, take_turns
 from surefoot import Controller, Feedback, Problem
 from surefoot.certified import Certified
+from surefoot.controller.members import Solo
 from surefoot.core.types import Array, needs_of
 from surefoot.problems import random_polytope, rotated_box
 from surefoot.problems.constraints import Affine
@@ -217,8 +218,8 @@ def told(rounds: Rounds, *, ask: bool = False) -> Work:
         for state, seen in pairs:
             grad, g, s, wanted = *seen[:3], seen.proposal
             # Rounds come from all over a game: each is told in its own state, as if just asked for.
-            run, loop, at = controller._now
-            controller._now = (run, loop._replace(state=state), at)
+            (run, loop), at = controller._now
+            controller._now = (Solo(run, loop._replace(state=state)), at)
             if ask:
                 controller.ask()
             else:

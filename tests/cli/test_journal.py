@@ -191,7 +191,7 @@ def test_a_damaged_and_a_newer_journal_are_refused_in_one_sentence(desk):
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b'"round":5', b'"round":6', 1))
     assert "is damaged" in desk.do("journal j.db").err
-    path.write_bytes(whole.replace(b'"format":1', b'"format":99', 1))
+    path.write_bytes(whole.replace(b'"format":2', b'"format":99', 1))
     code, _, err = desk.do("journal j.db")
     assert code == 1
     assert "was written by a newer Surefoot" in err

@@ -316,7 +316,7 @@ class LiveRun:
 
     def ask_and_tell(self) -> None:
         """Ask, judge, play, measure and tell; then the world goes on."""
-        if self.in_contexts and self.controller._now[1].awaits_context and not self.announce():
+        if self.in_contexts and self.controller._now[0].loop.awaits_context and not self.announce():
             raise EndOfRun
         x = np.array(self.controller.ask())
         self.judge(x)

@@ -18,6 +18,7 @@ import numpy as np
 from tests.kernel.players import Limit, players
 
 from surefoot import Controller, kernel
+from surefoot.controller.members import Solo
 from surefoot.controller.records import encode_loop, loop_from
 from surefoot.core.errors import DamagedError, SurefootError
 
@@ -178,13 +179,13 @@ def judge(run: Any, forgery: Forgery, told: Any) -> str:
     except Exception as error:
         return f"{forgery}: refused by {type(error).__name__}: {error}"
     controller = Controller(run.player, run.start)
-    controller._now = (run, loop, None)
+    controller._now = (Solo(run, loop), None)
     try:
         with np.errstate(all="ignore"):
             str(controller.explain())
             for _ in range(2):
                 controller.tell(**told(controller.ask()))
-                encode_loop(controller._now[1])
+                encode_loop(controller._now[0].loop)
     except SurefootError as error:
         return "" if "\n" not in str(error) else f"{forgery}: no sentence: {error}"
     except Exception as error:
@@ -220,7 +221,7 @@ def played(player: Any, told: Any, rounds: int = 4) -> tuple[Any, Any]:
     controller = Controller(player, np.full(2, 0.01), on_contradiction="record")
     for _ in range(rounds):
         controller.tell(**told(controller.ask()))
-    run, loop, _ = controller._now
+    (run, loop), _ = controller._now
     return run, loop
 
 

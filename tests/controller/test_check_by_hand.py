@@ -56,7 +56,7 @@ def head(kind, start=X1, nu=NU, tau=0.0, v=0.0, noise=NOISE, ramp=None, place=No
     state = {"x": start, "memory": {"context": context}}
     loop = {"round": 1, "state": state, "halt": None}
     more = {"player": player, "guarantee": None, "start": start, "loop": loop}
-    return {"kind": "journal", "format": 1} | more
+    return {"kind": "journal", "format": 2} | more
 
 
 def played(t, g, then, why=None, s=None, **more):
@@ -388,7 +388,7 @@ def test_a_step_too_long_for_a_relative_curvature_is_refused(tmp_path):
 
 def test_another_format_is_not_read_as_this_one(tmp_path):
     first, *rest = ball(-LITTLE)
-    first["format"] = 2
+    first["format"] = 3
     is_right, (said,) = judge(tmp_path / "run", [first, *rest])
     assert not is_right
     assert "is not a journal that this checker knows" in said

@@ -477,7 +477,7 @@ def test_a_fleet_has_a_context_for_each_member(tmp_path):
         constraint_subgradient=np.ones((2, 2)),
         context=[20.0, 22.0],
     )
-    assert all(again.explain(i).is_proven for i in range(2))
+    assert all(again.explain(str(i)).is_proven for i in range(2))
     with pytest.raises(InvalidValueError, match="context must be a list of 2"):
         again.announce(context=[20.0])
     again.close()
@@ -490,7 +490,7 @@ def test_a_member_without_a_certified_action_does_not_stop_the_others():
     told = {"constraint_value": [g, g], "constraint_subgradient": [s, s]}
     fleet.tell(proposal=np.ones((2, 2)), **told, context=[21.0, 90.0])
     assert fleet.ask()[1].tolist() == [0.1, 0.1]
-    assert [fleet.explain(i).is_proven for i in range(2)] == [True, False]
+    assert [fleet.explain(str(i)).is_proven for i in range(2)] == [True, False]
 
 
 def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):

@@ -13,7 +13,7 @@ from surefoot import Ball, Controller, LeaderFollower, kernel
 from surefoot.controller import Fleet
 from surefoot.controller.records import encode_loop, loop_from
 from surefoot.core.errors import DamagedError
-from surefoot.core.plain import is_record
+from surefoot.core.plain import decode, encode_bytes, is_record
 from surefoot.core.restore import fields_of
 from surefoot.core.types import Info
 from surefoot.rules import OGD, CertifiedPFS, CostProbing, Delayed, Probing, SafetyFilter
@@ -55,7 +55,7 @@ def test_every_state_of_a_run_is_read_back(name, engine):
         player = players(2)[name]
         controller, told = Controller(player, np.full(2, 0.01)), telling(player)
         for _ in range(6):
-            run, loop, _ = controller._now
+            (run, loop), _ = controller._now
             data = encode_loop(loop)
             assert encode_loop(loop_from("a journal", data, run)) == data
             controller.tell(**told(controller.ask()))
@@ -168,7 +168,7 @@ def test_the_state_of_a_rule_of_ones_own_may_grow_but_not_change_its_classes():
         controller.tell(
             cost_gradient=[1.0, 0.0], constraint_value=-1.0, constraint_subgradient=[1.0, 0.0]
         )
-    run, loop, _ = controller._now
+    (run, loop), _ = controller._now
     data = json.loads(json.dumps(encode_loop(loop)))
     assert len(loop_from("a journal", data, run).state.seen) == 3
     data["state"]["x"] = [[0.0, 0.0]]
@@ -198,21 +198,46 @@ def test_every_part_is_forged():
     assert run.name == "LeaderFollower"
 
 
-@pytest.mark.parametrize(
-    ("edit", "words"),
-    [
-        (lambda line: line["loops"].pop(), "it must have 2 states, got 1"),
-        (lambda line: line["loops"][1].update(round=2), "its states must be of round 4, got 2"),
-        (
-            lambda line: line["loops"][1]["state"].update(x=[0.0]),
-            "state.x of SafetyFilter must",
-        ),
-        (lambda line: line["loops"][0]["state"]["memory"].update(rounds=-1.0), "memory.rounds of"),
-    ],
-)
-def test_a_fleet_does_not_open_with_a_forged_state(edit, words, tmp_path):
-    player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
-    with Fleet(player, np.zeros((2, 2)), journal=tmp_path / "fleet", rotate=3) as fleet:
+def take_round(rows):
+    rows["rounds"] = encode_bytes(np.array([4, 2]))
+
+
+def take_block(place, number):
+    def edit(rows):
+        blocks = decode(rows["blocks"])
+        blocks[1, place] = number
+        rows["blocks"] = encode_bytes(blocks)
+
+    return edit
+
+
+ROWS = {
+    "fewer rounds": (
+        lambda rows: rows.update(rounds=encode_bytes(np.array([4]))),
+        "shorter|longer",
+    ),
+    "another round": (take_round, "round 2|lead elsewhere|was changed"),
+    "another action": (take_block(1, 0.7), "has the action"),
+    "no number": (take_block(1, np.nan), "has the action"),
+    "a round below 0": (take_block(2, -1.0), "memory.rounds of SafetyFilter must"),
+    "infinite": (take_block(5, np.inf), "must be finite|must be a number"),
+    "a short block": (
+        lambda rows: rows.update(blocks=encode_bytes(decode(rows["blocks"])[:, :-1])),
+        "layout must be that of a state",
+    ),
+    "another layout": (lambda rows: rows["layout"].pop(), "layout must be that of a state"),
+    "a member twice": (lambda rows: rows.update(members=[0, 0]), "is there twice|KeyError|'1'"),
+    "a member that is none": (lambda rows: rows.update(members=[0, 9]), "out of range"),
+    "bytes of nothing": (lambda rows: rows["blocks"].update(bytes="@"), "cannot be read"),
+    "a huge shape": (lambda rows: rows["blocks"].update(shape=[2, 2**40]), "cannot be read"),
+}
+
+
+@pytest.mark.skipif(kernel.name() != "kernel", reason="the kernel was not built")
+@pytest.mark.parametrize("what", ROWS)
+def test_a_fleet_does_not_open_with_forged_rows(what, tmp_path):
+    player, path = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), tmp_path / "fleet.jsonl"
+    with Fleet(player, np.zeros((2, 2)), journal=path, rotate=3) as fleet:
         for _ in range(4):
             fleet.ask()
             fleet.tell(
@@ -220,8 +245,9 @@ def test_a_fleet_does_not_open_with_a_forged_state(edit, words, tmp_path):
                 constraint_value=[-0.5, -0.5],
                 constraint_subgradient=[[1.0, 0.0], [0.0, 1.0]],
             )
-    last = sorted((tmp_path / "fleet").glob("fleet.jsonl*"))[-1]
-    Fleet.open(tmp_path / "fleet").close()
-    forge(last, lambda found: edit(next(line for line in found if "loops" in line)))
+    last = sorted(tmp_path.glob("fleet.jsonl*"))[-1]
+    Fleet.open(path).close()
+    edit, words = ROWS[what]
+    forge(last, lambda found: edit(found[0]["state"]["rows"][0]))
     with pytest.raises(DamagedError, match=words):
-        Fleet.open(tmp_path / "fleet")
+        Fleet.open(path)

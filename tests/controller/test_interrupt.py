@@ -64,11 +64,11 @@ def agrees(controller, path):
 
     What lies beyond was never acknowledged: the next write takes it off.
     """
-    _, loop, at = controller._now
+    (_, loop), at = controller._now
     copy = path.with_name("copy")
     copy.write_bytes(path.read_bytes()[: at.size])
     end = restore(Reader(copy), {})
-    return end.at.digest == at.digest and encode_loop(end.loop) == encode_loop(loop)
+    return end.at.digest == at.digest and encode_loop(end.members.loop) == encode_loop(loop)
 
 
 def interrupted(path, times, seed):
@@ -93,7 +93,7 @@ def interrupted(path, times, seed):
             if interrupter.run(controller.tell, **told):
                 hits += 1
                 disagreements += not agrees(controller, path)
-                beyond += path.stat().st_size > controller._now[2].size
+                beyond += path.stat().st_size > controller._now[1].size
         last = controller.round
         actions = drive(controller, player, 2, first=last)
         assert same_bits(actions, raw_loop(player, last + 1)[0][last - 1 :])

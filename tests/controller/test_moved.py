@@ -289,7 +289,10 @@ def blind(player, true_drift, rng, rounds=60):
         x = controller.ask()
         risen = true_drift * (t - 1)
         g = (ROWS @ x - LIMITS).max() + risen
-        if controller._now[1].anchor is not None and controller._now[1].anchor.level(t, 1e-3) >= 0:
+        if (
+            controller._now[0].loop.anchor is not None
+            and controller._now[0].loop.anchor.level(t, 1e-3) >= 0
+        ):
             break
         outside += g > 0
         if t > 2 and rng.uniform() < 0.7:

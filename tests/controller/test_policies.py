@@ -492,11 +492,11 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
     with Controller(player, START, journal=path, on_missing="raise") as controller:
         drive(controller, player, 3)
         x, told = controller.ask(), seen_at(player, 4, controller.ask())
-        before, written = controller._now[1]._replace(refused=()), path.read_bytes()
+        before, written = controller._now[0].loop._replace(refused=()), path.read_bytes()
         with pytest.raises((ValueError, TypeError)) as error:
             CALLS[call](controller, told)
         assert "\n" not in str(error.value)
-        assert controller._now[1]._replace(refused=()) == before
+        assert controller._now[0].loop._replace(refused=()) == before
         # Nothing but that a round was refused.
         more = path.read_bytes().removeprefix(written).splitlines()
         assert [json.loads(line)["kind"] for line in more] in ([], ["refused"])

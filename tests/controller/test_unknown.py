@@ -133,7 +133,7 @@ def test_a_fleet_counts_for_each_member():
             constraint_value=[g for g, _ in seen],
             constraint_subgradient=[s for _, s in seen],
         )
-    assert [fleet.explain(i).estimate.outside for i in range(2)] == [1, 0]
+    assert [fleet.explain(str(i)).estimate.outside for i in range(2)] == [1, 0]
 
 
 def test_a_game_is_judged_by_the_number_of_rounds_outside():

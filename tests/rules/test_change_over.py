@@ -479,7 +479,7 @@ def test_a_state_whose_start_was_not_read_before_the_change_over_is_rejected():
 def test_a_forged_state_is_rejected(tmp_path, field, value, words):
     controller = Controller(LeaderFollower.promised(BARE, 2_000), np.zeros(2))
     tell(controller)
-    run_, loop, _ = controller._now
+    (run_, loop), _ = controller._now
     check_loop(run_, loop)
     value = np.array(value) if isinstance(value, list) else value
     forged = loop._replace(state=loop.state._replace(**{field: value}))

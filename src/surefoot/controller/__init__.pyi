@@ -1,13 +1,11 @@
 """The public names of the package, each with its module; they load when they are used."""
 
 from surefoot.controller.alarms import Alarm as Alarm
-from surefoot.controller.controller import (
-    Controller as Controller,
-    JournalWarning as JournalWarning,
-)
+from surefoot.controller.controller import Controller as Controller
 from surefoot.controller.explanation import Explanation as Explanation
 from surefoot.controller.fleet import Fleet as Fleet
 from surefoot.controller.journal import LostRoundsError as LostRoundsError
+from surefoot.controller.live import JournalWarning as JournalWarning
 from surefoot.controller.reading import (
     JournalNote as JournalNote,
     JournalRecord as JournalRecord,

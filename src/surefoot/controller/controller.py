@@ -1,151 +1,27 @@
 """A rule or a filter in a live loop: ask for an action, play it, tell the observation."""
 
 import os
-import threading
 from collections.abc import Mapping
 from typing import Any, Self
 
 from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, emit
-from surefoot.controller.decide import announce, apply_order, decide
+from surefoot.controller.decide import announce, decide
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import read_context, read_feedback
-from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
-from surefoot.controller.loop import POLICIES, LoopState, Missing, Run, check_text
+from surefoot.controller.journal import Journal, Position
+from surefoot.controller.live import Live, player_difference
+from surefoot.controller.loop import Missing, Run
+from surefoot.controller.members import Name, Solo
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.feedback import Feedback
-from surefoot.core.plain import Data, PlainTable, encode
+from surefoot.core.plain import encode
 from surefoot.core.types import ArrayLike, FloatArray, Player, Set, State
 from surefoot.guarantees import Guarantee, PremiseWarning, Promises, Reaction, Tuned, unpack
 
-__all__ = ["Controller", "JournalWarning", "Live", "player_difference"]
-
-
-class JournalWarning(UserWarning):
-    """Warn that a journal ended in the middle of a record, or was written elsewhere."""
-
-
-class Live:
-    """Players in a live loop: a report is in the journal before it changes the state.
-
-    Attributes:
-        on_alarm: a function that is called with every :class:`Alarm`, after the round is over.
-    """
-
-    __slots__ = ("__weakref__", "_asked", "_is_hint_named", "_journal", "_lock", "_now", "on_alarm")
-
-    # All that changes: the run, its state, and the position in the journal.
-    _now: tuple[Run, Any, Position | None]
-    _journal: Journal | None
-
-    def _set_up(self, run: Run, state: Any, on_alarm: OnAlarm | None) -> None:
-        if on_alarm is not None:
-            checks.function(on_alarm=on_alarm)
-        self._lock, self._journal = threading.RLock(), None
-        self.on_alarm: OnAlarm | None = on_alarm
-        self._asked = 0  # the last round that was asked for
-        self._is_hint_named = False  # whether the first invalid hint was reported
-        self._now = (run, state, None)
-
-    def _create(
-        self, path: str | os.PathLike[str] | None, rotate: int | str | None, durable_every: int
-    ) -> None:
-        """Start a journal, if a path is given."""
-        if isinstance(rotate, str):
-            bytes_in(rotate)
-        elif rotate is not None:
-            rotate = checks.positive_int(rotate, "rotate")
-        every = checks.positive_int(durable_every, "durable_every")
-        run, state, _ = self._now
-        if path is not None:
-            header = records.header_of(run, rotate=rotate, durable_every=every)
-            self._journal, at = Journal.create(path, header | self._encode(run, state))
-            self._now = (run, state, at)
-
-    @property
-    def round(self) -> int:
-        """The current round; the first is 1."""
-        t: int = self._now[1].round
-        return t
-
-    def _check_context(self, loop: LoopState) -> None:
-        """Raise while the context of a round, and so its action, is unknown."""
-        if loop.awaits_context:
-            raise InvalidValueError(
-                f"round {loop.round} has no action before its context is known: "
-                "tell(..., context=...) or announce(context=...)"
-            )
-
-    def _check_asked(self) -> None:
-        """Raise unless the current round was asked for and not yet told."""
-        t = self._now[1].round
-        if self._asked == t:
-            return
-        if t == 1:
-            raise InvalidValueError("tell must come after ask, got tell before the first ask")
-        raise InvalidValueError(
-            f"tell must come once after each ask, got a second tell for round {t - 1}: "
-            f"ask for the action of round {t} first"
-        )
-
-    def _encode(self, run: Run, state: Any) -> PlainTable:
-        """Return a state as plain data, from which an opened journal goes on."""
-        raise NotImplementedError
-
-    def _write(self, kind: str, what: Mapping[str, Any]) -> Position | None:
-        """Write a record of a round, or of an event between two.
-
-        A new file or a snapshot may come before a round, unless the round needs details of the
-        last step.
-        """
-        (run, state, at), journal = self._now, self._journal
-        if journal is None or at is None:
-            return None
-        is_usual = kind == "round" and "played" not in what
-        if is_usual and journal.is_full(at):
-            writing = {"rotate": journal.rotate, "durable_every": journal.durable_every}
-            header = records.header_of(run, **writing, rounds=state.round - 1)
-            at = journal.turn_over(at, header | self._encode(run, state))
-        elif is_usual and at.since >= at.least:
-            snapshot = {"kind": "snapshot", "round": state.round, **self._encode(run, state)}
-            at = journal.append(at, snapshot, durable=False)
-        record = {"kind": kind, "round": state.round, "time": now(), **what}
-        return journal.append(at, record, durable=kind != "round")
-
-    def _say_opened(self, kind: str, sentence: str, *, loud: bool = True, **what: object) -> None:
-        """Report what the end of a journal shows, also in the journal."""
-        run, state, _ = self._now
-        assert self._journal is not None
-        self._now = (run, state, self._write(kind, what | {"sentence": sentence}))
-        sentence = f"{self._journal.name}: {sentence}"
-        emit([Alarm.of(state.round, "journal", sentence)], self.on_alarm)
-        if loud:
-            warn_caller(sentence, JournalWarning)
-
-    def _go_on(
-        self, journal: Journal, reader: Reader, end: tuple[Run, Any, Position], on_alarm: Any
-    ) -> None:
-        """Go on from the end of a journal."""
-        self._set_up(*end[:2], on_alarm)
-        self._journal, self._now = journal, end
-        journal.go_to(end[2].part)
-        if reader.torn:
-            t = self.round
-            words = f"round {t} was being written; {t - 1} is the last certain round"
-            self._say_opened("torn", words, bytes=reader.torn)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the journal, so that others can open it; without one nothing happens."""
-        if self._journal is not None:
-            self._journal.close(self._now[2])
+__all__ = ["Controller"]
 
 
 class Controller(Live):
@@ -198,7 +74,7 @@ class Controller(Live):
 
     __slots__ = ()
 
-    _now: tuple[Run, LoopState, Position | None]
+    _now: tuple[Solo, Position | None]
 
     def __init__(
         self,
@@ -217,7 +93,7 @@ class Controller(Live):
         loop = run.begin()
         if (first := read_context(run, loop.state, context, current=True)) is not None:
             loop = announce(run, loop, first).loop
-        self._set_up(run, loop, on_alarm)
+        self._set_up(Solo(run, loop), on_alarm)
         self._create(journal, rotate, durable_every)
 
     @classmethod
@@ -256,8 +132,9 @@ class Controller(Live):
         """
         mine = None if player is None else unpack(player)
         with Journal.opening(path) as (journal, reader):
-            shadow, self = restore(reader, given, at_least), cls.__new__(cls)
-            if mine is not None and (other := player_difference(shadow.run, mine)):
+            end, self = restore(reader, given, at_least), cls.__new__(cls)
+            before, loop = end.members.get()
+            if mine is not None and (other := player_difference(before, mine)):
                 # It may be the player of its beginning.
                 first = records.run_from(reader, reader.header, given, reader.size)
                 if player_difference(first, mine):
@@ -265,16 +142,9 @@ class Controller(Live):
                         f"{reader.name} is that of another player: {other}; name that player, or "
                         "another journal"
                     )
-            run = shadow.run.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
-            loop = shadow.loop
-            self._go_on(journal, reader, (run, loop, shadow.at), on_alarm)
-            if shadow.engine != run.engine:
-                words = f"steps are taken by {run.engine} from round {loop.round} on, and were by"
-                more: PlainTable = {"engine": run.engine, "loop": records.encode_loop(loop)}
-                self._say_opened("engine", f"{words} {shadow.engine}", loud=False, **more)
-            elif shadow.is_rebuilt:
-                words = f"the last rounds up to {loop.round - 1} were derived again, with other"
-                self._say_opened("rebuilt", f"{words} last bits", loop=records.encode_loop(loop))
+            run = before.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
+            self._go_on(journal, reader, (Solo(run, loop), end.at), on_alarm)
+            self._name_engine(end.engine, run.engine, end.is_rebuilt)
         return self
 
     @classmethod
@@ -346,36 +216,41 @@ class Controller(Live):
     # --- what a user asks ------------------------------------------------------------------------
 
     @property
+    def round(self) -> int:
+        """The current round; the first is 1."""
+        return self._now[0].loop.round
+
+    @property
     def algorithm(self) -> Player:
         """The rule or filter that chooses the actions."""
-        algorithm: Player = self._now[0].algorithm
+        algorithm: Player = self._now[0].run.algorithm
         return algorithm
 
     @property
     def guarantee(self) -> Guarantee | None:
         """The guarantee that the algorithm was tuned for, if any."""
-        return self._now[0].guarantee
+        return self._now[0].run.guarantee
 
     @property
     def promises(self) -> Promises:
         """What is promised, in three parts, also without a theorem."""
-        return self._now[0].promises
+        return self._now[0].run.promises
 
     @property
     def state(self) -> State:
         """The state of the algorithm."""
-        return self._now[1].state
+        return self._now[0].loop.state
 
     @property
     def on_contradiction(self) -> Reaction:
         """What to do when the data contradict a premise; :meth:`resume` takes another."""
-        policy: Reaction = self._now[0].on_contradiction  # type: ignore[assignment]
+        policy: Reaction = self._now[0].run.on_contradiction  # type: ignore[assignment]
         return policy
 
     @property
     def halted(self) -> str | None:
         """Why nothing moves until :meth:`resume`; None in a loop that runs."""
-        halt = self._now[1].halt
+        halt = self._now[0].loop.halt
         return None if halt is None else halt.reason
 
     def ask(self) -> FloatArray:
@@ -384,7 +259,7 @@ class Controller(Live):
         Warns if this round was rejected, for a contradiction or because drift leaves no certified
         action: its action is not proved then.
         """
-        run, loop, _ = self._now
+        run, loop = self._now[0]
         if run.in_contexts:
             self._check_context(loop)
         if loop.refused:
@@ -467,8 +342,8 @@ class Controller(Live):
             place,
         )
         with self._lock:  # of two threads that tell one round, one is rejected
-            run, loop, at = self._now
-            self._check_asked()
+            (run, loop), at = self._now
+            self._check_asked(loop.round)
             round_input = read_feedback(run, loop.state, feedback, missing=missing, drift=drift)
             decision = decide(run, loop, round_input)
             if decision.warning:
@@ -479,11 +354,9 @@ class Controller(Live):
                 alarm = Alarm.of(loop.round, "hint", words)
                 decision = decision._replace(alarms=(*decision.alarms, alarm))
                 self._is_hint_named = True
-            if decision.error is not None:
-                at = self._write("refused", records.refusal(decision.loop))
-            elif at is not None:
-                at = self._write("round", records.describe_round(round_input, decision))
-            self._now = (run, decision.loop, at)
+            if at is not None:
+                at = self._write([records.describe_told(loop.round, round_input, decision)])
+            self._now = (Solo(run, decision.loop), at)
         if decision.alarms:
             emit(decision.alarms, self.on_alarm)
         if decision.error is not None:
@@ -503,19 +376,30 @@ class Controller(Live):
             EmptyRegionError: if no action is certified in the context.
         """
         with self._lock:
-            run, loop, _ = self._now
+            run, loop = self._now[0]
             place = read_context(run, loop.state, context, drift, current=True)
             if place is None:
                 raise InvalidValueError("context must be given to announce, got None")
-            self._order("announce", context=encode(place))
+            self._order("announce", {None: {"context": encode(place)}})
 
-    def _encode(self, run: Run, state: LoopState) -> PlainTable:
-        return {"loop": records.encode_loop(state)}
+    def _check_asked(self, t: int) -> None:
+        """Raise unless the current round was asked for and not yet told."""
+        if self._asked == t:
+            return
+        if t == 1:
+            raise InvalidValueError("tell must come after ask, got tell before the first ask")
+        raise InvalidValueError(
+            f"tell must come once after each ask, got a second tell for round {t - 1}: "
+            f"ask for the action of round {t} first"
+        )
+
+    def _forget_asked(self, name: Name) -> None:
+        """Let the action be asked for again before a round is told."""
+        self._asked = 0
 
     def explain(self) -> Explanation:
         """Return why the current action may be played; its ``str`` is one line."""
-        run, loop, _ = self._now
-        return explain(run, loop)
+        return explain(*self._now[0])
 
     # --- what an operator orders between rounds --------------------------------------------------
 
@@ -528,8 +412,7 @@ class Controller(Live):
         Args:
             reason: in words, for :meth:`explain` and the journal.
         """
-        check_text(reason, "reason")
-        self._order("hold", reason=reason)
+        self._halt("hold", reason, [None])
 
     def retreat(self, reason: str, speed: float | None = None) -> None:
         """Go back towards the first action, and stay there until :meth:`resume`: ask again.
@@ -544,17 +427,7 @@ class Controller(Live):
         if speed is not None:
             checks.positive(speed=speed)
             speed = float(speed)
-        check_text(reason, "reason")
-        self._order("retreat", reason=reason, speed=speed)
-
-    def note(self, text: str) -> None:
-        """Write an operator's note to the journal; nothing else changes."""
-        check_text(text, "text")
-        with self._lock:
-            run, loop, at = self._now
-            if at is None:
-                raise InvalidValueError("note needs a journal, got a controller without one")
-            self._now = (run, loop, self._write("note", {"text": text}))
+        self._halt("retreat", reason, [None], speed=speed)
 
     def resume(
         self,
@@ -578,72 +451,10 @@ class Controller(Live):
             on_contradiction: another policy than before.
             on_missing: likewise.
         """
-        check_text(reason, "reason")
-        if player is None and start is not None:
-            raise InvalidValueError(f"start must come with a player, got only start={start!r}")
-        with self._lock:
-            before, loop, _ = self._now
-            run = before.with_policies(on_contradiction=on_contradiction, on_missing=on_missing)
-            if player is not None:
-                at = before.start if loop.anchor is None else loop.anchor.x
-                policies = {name: getattr(run, name) for name in POLICIES}
-                run = Run.of(player, at if start is None else start, **policies)
-            what: PlainTable = {"reason": reason}
-            if run is not before:
-                what |= {**records.player_of(run), "fresh": player is not None}
-            self._order("resume", run, **what)
-
-    def _order(self, kind: str, then: Run | None = None, /, **what: object) -> None:
-        """Write an order and apply it.
-
-        Args:
-            kind: which.
-            then: what is played from then on, if it changes.
-            what: the fields of its line in the journal.
-        """
-        with self._lock:
-            run, loop, at = self._now
-            decision = apply_order(run, loop, {"kind": kind, **what}, then)
-            after = decision.loop
-            if decision.error is not None:
-                at = self._write("refused", records.refusal(after))
-            elif at is not None:
-                more = {"loop": records.encode_loop(after)} if "player" in what else {}
-                at = self._write(kind, what | more | records.next_action(after))
-            self._now = (then or run, after, at)
-            if kind != "resume" or what.get("fresh"):
-                self._asked = 0
-            emit(decision.alarms, self.on_alarm)
-        if decision.error is not None:
-            raise decision.error
+        policies = {"on_contradiction": on_contradiction, "on_missing": on_missing}
+        self._resume([None], player, start, reason, policies)
 
     def __repr__(self) -> str:
-        run, loop, _ = self._now
+        run, loop = self._now[0]
         where = "" if self._journal is None else f", journal='{self._journal.first}'"
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
-
-
-def player_difference(stored: Run, other: tuple[Any, Guarantee | None]) -> str:
-    """Return in words how two players, each with its guarantee, differ; empty if they do not.
-
-    All of their parts are compared, not their texts: the text of a long array is its shape.
-    """
-    first = (stored.algorithm, stored.guarantee)
-    pairs = [[encode(part, leave_out=True) for part in parts] for parts in (first, other)]
-    return next(filter(None, map(_find_difference, ("player", "guarantee"), *pairs)), "")
-
-
-def _find_difference(name: str, one: Data, other: Data) -> str:
-    """Return in words where two values first differ; empty if they do not."""
-    if one == other:
-        return ""
-    there, here = (v.get("class", v) if isinstance(v, dict) else v for v in (one, other))
-    parts: list[tuple[str, Data, Data]] = []
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        parts = [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(one, other, strict=True))]
-    elif isinstance(there, str) and isinstance(one, dict) and there == here:  # of one class
-        parts = [(f"{name}.{key}", one[key], other[key]) for key in one]
-    for part in parts:
-        if difference := _find_difference(*part):
-            return difference
-    return f"{name} is {checks.repr_line(there)} there and {checks.repr_line(here)} here"

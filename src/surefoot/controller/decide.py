@@ -73,6 +73,7 @@ class Decision(NamedTuple):
         warning: the warning for the caller; empty for none.
         alarms: the alarms to raise.
         error: why the round is rejected; then the loop stays in the same round.
+        refused: why the report of a member of a fleet was rejected, though its round is over.
     """
 
     loop: LoopState
@@ -82,6 +83,7 @@ class Decision(NamedTuple):
     warning: str = ""
     alarms: tuple[Alarm, ...] = ()
     error: Exception | None = None
+    refused: tuple[Breach, ...] = ()
 
 
 def decide(run: Run, loop: LoopState, round_input: RoundInput) -> Decision:

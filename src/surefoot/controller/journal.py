@@ -4,7 +4,7 @@ A line has a kind, what it says, and last a digest: the SHA-256, in hexadecimal,
 before it and of the line up to it. So no single line can be changed. Floats are written as
 Python's ``repr`` writes them, which reads back exactly::
 
-    {"kind":"journal","format":1,...,"digest":"9f..."}
+    {"kind":"journal","format":2,...,"digest":"9f..."}
     {"kind":"round","round":1,"time":"...","cost_gradient":[...],...,"next":[...],"digest":"07..."}
 
 =============  =================================================================================
@@ -12,15 +12,38 @@ kind           says
 =============  =================================================================================
 "journal"      what is played: the first line of a file, with the state that it begins with
 "round"        what a round reported, the next action, and its certificate
+"rounds"       the same of many members in one call
 "refused"      that a round was rejected, for a contradiction
 "snapshot"     the state, every so often: opening replays from the last one
-"note"         an operator's words; also "hold", "retreat" and "resume"
+"announce"     the context of the current round, and its action
+"hold"         an order; also "retreat", and "resume", which may bring another player
+"orders"       the same for several members
+"note"         an operator's words
+"joined"       that a member came, with its player; "left", that one is gone
 "torn"         that the record of a round was being written when the process or the power ended
 "engine"       that other code takes the steps from here on
 "rebuilt"      that the rounds since a snapshot were derived again elsewhere, with other last bits
 "continued"    that the run goes on in another file, which begins with this line's digest
 "closed"       that the writer has left
+"amend"        reserved, as "plant" is: this version writes none, and reads no journal that has one
 =============  =================================================================================
+
+**One or many.** The journal of a fleet has the same records, each with the name of its
+``"member"``. A call for many members is one line, so that it is there as a whole or not at all::
+
+    {"kind":"rounds","time":"...","steps":[{...}],"records":[{"kind":"round","member":"b",...}]}
+
+``"steps"`` has the usual rounds in columns: ``"members"``, the places of the members in the list of
+names as it is then (null for all); ``"round"``, one number for each; the fields of a round;
+``"next"``; and ``"certificates"``, either a list or a table with the ``"class"``, the ``"columns"``
+and the fields that are the ``"same"`` for all. A column is an array as bytes: ``{"bytes": base64,
+"type": "float64", "shape": [n, d]}``. ``"records"`` has the others' records, without a time.
+:func:`surefoot.controller.records.expand` yields the records of a line, one after the other.
+
+The first line of a fleet has ``"players"``, a list, and ``"members"``: their ``"names"``, the place
+of each one's ``"player"``, and their ``"starts"``. Its ``"state"``, and a snapshot's, are parts of
+the members: ``"rows"``, blocks of doubles with their ``"layout"``, and ``"loops"`` by name, as
+``"loop"`` of a controller. A snapshot has some of the members, the next one the others.
 
 ``tell`` returns when the line of its round is on the disk. If the process or the power ends during
 a write, the line has no end, or pages of zeros in it. That round was never acknowledged, and is
@@ -52,13 +75,16 @@ except ImportError:  # then nothing keeps a second process from writing
 
 __all__ = ["Journal", "LostRoundsError", "Position", "Reader", "seal"]
 
-FORMAT = 1
+FORMAT = 2
 HEAD = b'{"kind":"journal","format":'
 _CONTINUED = b'{"kind":"continued"'
 _LARGEST_HEAD = 1 << 26
 _PAGE = 4096
+_ROUNDS = (b'{"kind":"round"', b'{"kind":"rounds"')
+_RESERVED = ("amend", "plant")
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SHARE = 20  # of the bytes between two snapshots, what a snapshot has
+_SHARE_OF_MANY = 4  # the same in the journal of a fleet, whose rounds take longer to repeat
 _DIGEST = len(',"digest":""}') + 64
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
@@ -211,7 +237,7 @@ class Reader:
                         line = b""
                         break
                     yield line
-                    is_round = line.startswith(b'{"kind":"round"')
+                    is_round = line.startswith(_ROUNDS)
                     self.size, self.digest = self.size + len(line), digest
                     self.part_rounds += is_round
                     self.rounds += is_round
@@ -244,6 +270,11 @@ class Reader:
         record = _parse(line)
         if record is None or not isinstance(record.get("kind"), str):
             raise DamagedError(f"{self.name} is damaged: the line at byte {self.size} is no record")
+        if record["kind"] in _RESERVED:
+            raise StoreError(
+                f"{self.name} has a record of the kind {record['kind']!r}, which this version "
+                "reserves and does not read"
+            )
         return record
 
     def position(self, since: int, snapshot: int) -> Position:
@@ -253,7 +284,8 @@ class Reader:
             since: where in its file the lines after the last snapshot begin.
             snapshot: the bytes of that.
         """
-        part, least = self.part, _SHARE * snapshot
+        share = _SHARE_OF_MANY if "members" in self.header else _SHARE
+        part, least = self.part, share * snapshot
         return Position(part, self.size, self.digest, self.part_rounds, self.size - since, least)
 
     def damaged(self, why: str) -> LostRoundsError:
@@ -366,6 +398,8 @@ class Journal:
         self.durable_every, self.rotate = int(header["durable_every"]), header["rotate"]
         self._process, self._unsynced, self._written = os.getpid(), 0, 0
         self._failed: str | None = None
+        self.share = _SHARE_OF_MANY if "members" in header else _SHARE
+        self.chunk = 0  # of a fleet, the place of the first member of the next snapshot
         self._file: _File | None = None
         self._lock: int | None = _open_to_write(first)
         try:
@@ -390,7 +424,7 @@ class Journal:
         _make(first, line)
         journal = cls(first, header)
         journal.go_to(1)
-        return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
+        return journal, Position(1, len(line), digest, 0, 0, journal.share * len(line))
 
     @classmethod
     @contextlib.contextmanager
@@ -408,9 +442,9 @@ class Journal:
         """
         reader = Reader(path)
         first, header = reader.first, reader.header
-        if ("fleet" in header) != fleet:
-            what = "that of a fleet: open its folder with Fleet.open"
-            what = "no journal of a fleet" if fleet else what
+        if ("members" in header) != fleet:
+            what = "that of a fleet: open it with Fleet.open"
+            what = "that of one controller: open it with Controller.open" if fleet else what
             raise StoreError(f"journal '{first}' is {what}")
         if reader.begin != 1:
             raise StoreError(f"{reader.name} is part {reader.begin} of a run: open '{first}'")
@@ -446,13 +480,14 @@ class Journal:
         file, kind = self._file_at(at), record["kind"]
         line, digest = seal(at.digest, record)
         self._write(file, at.size, line)
-        self._unsynced += kind == "round"
+        is_round = kind in ("round", "rounds")
+        self._unsynced += is_round
         if durable or self._unsynced >= self.durable_every:
             self._sync(file, at.size)
         since, least = at.since + len(line), at.least
         if kind == "snapshot":
-            since, least = 0, _SHARE * len(line)
-        rounds = at.rounds + (kind == "round")
+            since, least = 0, self.share * len(line)
+        rounds = at.rounds + is_round
         return Position(at.part, at.size + len(line), digest, rounds, since, least)
 
     def is_full(self, at: Position) -> bool:
@@ -479,7 +514,7 @@ class Journal:
         self._write(before, at.size, end)
         self._sync(before, at.size)
         self.go_to(part)
-        return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
+        return Position(part, len(line), digest, 0, 0, self.share * len(line))
 
     def close(self, at: Position | None) -> None:
         """Say that the writer leaves, and let others open the journal."""

@@ -91,6 +91,10 @@ class Run:
                 )
         return replace(self, **changes) if changes else self
 
+    def starting_at(self, start: FloatArray) -> Self:
+        """Return the run of the same player from another start."""
+        return replace(self, start=start)
+
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
         state, anchor = self.algorithm.init(self.start), self.standing

@@ -1,57 +1,108 @@
 """The lines of a journal: runs, states, rounds and orders as plain data, and back."""
 
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from surefoot import __version__
+from surefoot.certified_pair import CertifiedState
 from surefoot.controller.decide import Decision
 from surefoot.controller.feedback import RoundInput, read_feedback
-from surefoot.controller.journal import Reader, now
+from surefoot.controller.journal import FORMAT, Reader, now
 from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.members import Group, Members, Name, Outcome, Report, Solo, Step
 from surefoot.controller.restored import check_loop
 from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
 from surefoot.core.errors import DamagedError, StoreError, first_line
-from surefoot.core.feedback import Feedback
-from surefoot.core.plain import NotPlainError, PlainTable, decode, encode, records_in
-from surefoot.core.types import Certificate
+from surefoot.core.feedback import FIELDS, Feedback
+from surefoot.core.plain import (
+    NotPlainError,
+    PlainTable,
+    decode,
+    encode,
+    encode_bytes,
+    records_in,
+)
+from surefoot.core.types import Array, Certificate
 from surefoot.guarantees import Breach
-from surefoot.knowledge.anchor import ANCHORS
+from surefoot.kernel_bridge import KernelInfo, KernelState, unpack_block
+from surefoot.knowledge.anchor import ANCHORS, Anchor
 
 __all__ = [
+    "Steps",
+    "describe_others",
     "describe_round",
+    "describe_steps",
+    "describe_told",
     "encode_loop",
+    "expand",
     "header_of",
     "loop_from",
     "next_action",
     "player_of",
+    "read_steps",
     "run_from",
+    "runs_from",
+    "snapshot_of",
+    "state_of",
+    "states_from",
 ]
 
 _RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
 OWN: dict[str, type] = {kind.__name__: kind for kind in _RECORDS}
-_ELSEWHERE = ("action", "age", "direction")
-REPORTED = tuple(name for name in Feedback._fields if name not in _ELSEWHERE)
-"""What a round may report, beside the action that was played."""
+_JOURNAL_KEYS = tuple(field.journal for field in FIELDS)
+_KEYS = {field.name: field.journal for field in FIELDS if field.journal is not None}
+_CHUNKS = 64
+"""How many snapshots have all members of a fleet: none takes longer than a round."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
 # --- what is written -----------------------------------------------------------------------------
 
 
-def header_of(run: Run, **writing: object) -> PlainTable:
-    """Return the first line of a file, with how it is written, and without the state."""
+def header_of(members: Solo | Members, **writing: object) -> PlainTable:
+    """Return the first line of a file, with how it is written and the state at its beginning."""
+    head = {"kind": "journal", "format": FORMAT, "surefoot": __version__, "created": now()}
+    if isinstance(members, Solo):
+        run, loop = members
+        return {
+            **head,
+            "engine": run.engine,
+            **player_of(run),
+            **writing,
+            "loop": encode_loop(loop),
+        }
+    players: dict[Any, int] = {}
+    encoded, places = [], []
+    for run in members.runs:
+        key = (id(run.algorithm), id(run.guarantee), run.on_contradiction, run.on_missing)
+        if key not in players:
+            players[key] = len(players)
+            encoded.append({n: part for n, part in player_of(run).items() if n != "start"})
+        places.append(players[key])
+    starts = np.array([run.start for run in members.runs])
+    names = {"names": list(members.names), "players": places, "starts": encode_bytes(starts)}
+    is_fresh = not writing.get("rounds")
     return {
-        "kind": "journal",
-        "format": 1,
-        "surefoot": __version__,
-        "created": now(),
-        "engine": run.engine,
-        **player_of(run),
+        **head,
+        "engine": engine_of(members),
+        "players": encoded,
+        "members": names,
         **writing,
+        "state": None if is_fresh else encode_members(members),
     }
+
+
+def engine_of(members: Solo | Members) -> str:
+    """Return what takes the steps of members: "kernel", "python", or "both"."""
+    runs = (members.run,) if isinstance(members, Solo) else members.runs
+    engines = {run.engine for run in {id(run.algorithm): run for run in runs}.values()}
+    return engines.pop() if len(engines) == 1 else "both"
 
 
 def player_of(run: Run) -> PlainTable:
@@ -75,12 +126,95 @@ def encode_loop(loop: LoopState) -> Any:
         raise StoreError(f"the state of the algorithm cannot be journalled: {error}") from error
 
 
+def state_of(members: Solo | Members) -> PlainTable:
+    """Return the state of all members, as a line has it."""
+    if isinstance(members, Solo):
+        return {"loop": encode_loop(members.loop)}
+    return {"state": encode_members(members)}
+
+
+def snapshot_of(members: Solo | Members, chunk: int) -> tuple[PlainTable, int]:
+    """Return a snapshot of the next members, and where the one after it begins.
+
+    Args:
+        members: all of them.
+        chunk: the place of the first one of the snapshot.
+    """
+    if isinstance(members, Solo):
+        loop = encode_loop(members.loop)
+        return {"kind": "snapshot", "round": members.loop.round, "loop": loop}, 0
+    n = len(members.names)
+    first = chunk if chunk < n else 0
+    last = min(first + -(-n // _CHUNKS), n)
+    state = encode_members(members, range(first, last))
+    return {"kind": "snapshot", "state": state}, last % n
+
+
+def encode_members(members: Members, places: Iterable[int] | None = None) -> PlainTable:
+    """Return the states of members as plain data: rows as blocks of doubles, the others as loops.
+
+    Args:
+        members: all of them.
+        places: those that are asked for; None for all.
+    """
+    n = len(members.names)
+    wanted = np.zeros(n, dtype=bool)
+    wanted[list(range(n) if places is None else places)] = True
+    loops = {members.names[i]: encode_loop(members.aside[i]) for i in members.aside if wanted[i]}
+    usual = wanted.copy()
+    usual[list(members.aside)] = False
+    rows = []
+    for group in members.groups:
+        chosen = usual[group.at]
+        if not chosen.any():
+            continue
+        at = group.at[chosen]
+        anchors = zip(("x", "value", "round"), members.anchors, strict=True)
+        fresh = np.isnan(members.anchors[1][at])
+        rows.append(
+            {
+                "members": at.tolist(),
+                "rounds": encode_bytes(members.rounds[at]),
+                "layout": group.rule.layout_data,
+                "blocks": encode_bytes(group.blocks[chosen]),
+                "values": encode_bytes(members.values[at]),
+                "anchors": {name: encode_bytes(part[at]) for name, part in anchors},
+                "certificates": None if fresh.all() else encode_certificates(group, chosen),
+            }
+        )
+    return {"rows": rows, "loops": loops}
+
+
+def encode_certificates(group: Group, rows: Array) -> Any:
+    """Return the certificates of rows in columns, or in a list where they have other fields.
+
+    Args:
+        group: the members.
+        rows: those that are asked for.
+    """
+    rule, outs = group.rule, group.outs[rows]
+    found = rule.knowledge.columns_of({name: outs[:, i] for name, i in rule.at.items()})
+    if found is not None:
+        return {
+            "class": found.kind.__name__,
+            "columns": {name: encode_bytes(part) for name, part in found.columns.items()},
+            "same": {name: encode(part) for name, part in found.same.items()},
+        }
+    certificates = []
+    for block, out in zip(group.blocks[rows], outs, strict=True):
+        after = KernelState(rule, block)
+        certificates.append(encode(KernelInfo(after, after, Feedback(), out).certificate))
+    return certificates
+
+
 def describe_round(round_input: RoundInput, decision: Decision) -> PlainTable:
-    """Return the line of a round."""
-    parts = round_input.feedback._asdict()
-    record = {name: encode(parts[name]) for name in REPORTED if parts[name] is not None}
+    """Return what a line says of a round."""
+    record = {
+        key: encode(part)
+        for key, part in zip(_JOURNAL_KEYS, round_input.feedback, strict=True)
+        if key is not None and part is not None
+    }
     more = {
-        "played": encode(parts["action"]),
         "missing": round_input.is_missing,
         "how": None if decision.how == "stepped" else decision.how,
         "why": decision.why,
@@ -89,9 +223,51 @@ def describe_round(round_input: RoundInput, decision: Decision) -> PlainTable:
     return record | {name: part for name, part in more.items() if part} | next_action(decision.loop)
 
 
-def refusal(loop: LoopState) -> PlainTable:
-    """Return the line of a round that was rejected."""
-    return {"breaches": [encode(breach) for breach in loop.refused]}
+def describe_told(t: int, round_input: RoundInput, decision: Decision) -> PlainTable:
+    """Return the record of a round, or of its rejection."""
+    if decision.error is not None:
+        return {"kind": "refused", "round": t, **refusal(decision.loop.refused)}
+    return {"kind": "round", "round": t, **describe_round(round_input, decision)}
+
+
+def describe_steps(members: Members, steps: Iterable[Step], report: Report) -> list[PlainTable]:
+    """Return the rounds of members that were stepped at once, in columns.
+
+    Args:
+        members: all of them, after the round.
+        steps: who was stepped.
+        report: what the call reported.
+    """
+    tables = []
+    for group, rows, told in steps:
+        at = group.at[rows]
+        is_all = len(at) == len(members.names)
+        table: PlainTable = {
+            "members": None if is_all else at.tolist(),
+            "round": encode_bytes(members.rounds[at] - 1),
+        }
+        for name in report.at_once:
+            table[name] = encode_bytes(report.columns[name][told])
+        table["next"] = encode_bytes(members.actions[at])
+        table["certificates"] = encode_certificates(group, rows)
+        tables.append(table)
+    return tables
+
+
+def describe_others(outcome: Outcome) -> list[PlainTable]:
+    """Return the records of the members that were decided one by one."""
+    lines = []
+    for name, loop, round_input, decision in outcome.decisions:
+        head = {"member": name, "round": loop.round}
+        if decision.refused:
+            lines.append({"kind": "refused", **head, **refusal(decision.refused)})
+        lines.append({"kind": "round", **head, **describe_round(round_input, decision)})
+    return lines
+
+
+def refusal(breaches: tuple[Breach, ...]) -> PlainTable:
+    """Return what a line says of a round that was rejected."""
+    return {"breaches": [encode(breach) for breach in breaches]}
 
 
 def next_action(loop: LoopState) -> PlainTable:
@@ -140,9 +316,37 @@ def run_from(
         return run.with_policies(**{n: data[n] for n in ("on_contradiction", "on_missing")})
 
 
+def runs_from(
+    reader: Reader, header: Mapping[str, Any], given: Mapping[str, object], size: int
+) -> dict[Name, Run]:
+    """Return what every member plays, by name, from the first line of a file; see run_from."""
+    if "members" not in header:
+        return {None: run_from(reader, header, given, size)}
+    with reading_back(reader.name, "members"):
+        table, starts = header["members"], _starts_of(header)
+        names, places = table["names"], table["players"]
+        if not (names and len(names) == len(places) == len(starts) == len(set(names))):
+            raise NotPlainError(f"{len(names)} names for {len(places)} players")
+        if starts.ndim != 2 or not all(isinstance(n, str) for n in names):
+            raise NotPlainError("names are texts, and starts have a row for each")
+        players = [
+            run_from(reader, {**player, "start": starts[0].tolist()}, given, size)
+            for player in header["players"]
+        ]
+        pairs = zip(names, places, starts, strict=True)
+        return {name: players[int(i)].starting_at(start) for name, i, start in pairs}
+
+
+def _starts_of(header: Mapping[str, Any]) -> Array:
+    starts: Array = decode(header["members"]["starts"])
+    return starts
+
+
 def read_run(path: str | os.PathLike[str], **given: object) -> Run:
     """Return the run of a journal, from its first line: to export it, or to serve it again."""
     reader = Reader(path)
+    if "members" in reader.header:
+        raise StoreError(f"{reader.name} is that of a fleet: name the journal of one controller")
     return run_from(reader, reader.header, given, reader.size)
 
 
@@ -167,6 +371,169 @@ def loop_from(name: str, data: object, run: Run) -> LoopState:
     return loop
 
 
+def states_from(
+    name: str, state: Mapping[str, Any], names: Sequence[Name], runs: Mapping[Name, Run]
+) -> dict[Name, LoopState]:
+    """Return the states of members by name, from plain data.
+
+    Args:
+        name: of the journal, in sentences.
+        state: as a snapshot has it.
+        names: of all members, in their order.
+        runs: what each plays.
+    """
+    loops: dict[Name, LoopState] = {}
+    with reading_back(name, "state"):
+        for member, data in state["loops"].items():
+            loops[member] = loop_from(name, data, runs[member])
+        for rows in state["rows"]:
+            for i, loop in _loops_of(rows, names, runs):
+                if names[i] in loops:
+                    raise NotPlainError(f"member {names[i]!r} is there twice")
+                loops[names[i]] = loop
+    return loops
+
+
+def _loops_of(
+    rows: Mapping[str, Any], names: Sequence[Name], runs: Mapping[Name, Run]
+) -> Iterator[tuple[int, LoopState]]:
+    """Yield the places and the states of members whose states are blocks."""
+    blocks, values = decode(rows["blocks"]), decode(rows["values"])
+    rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
+    certificates, n = rows["certificates"], len(rows["members"])
+    proofs = [None] * n if certificates is None else _certificates(certificates, range(n))
+    if not n or len(blocks) != n:
+        raise NotPlainError(f"{len(blocks)} blocks of {n} members")
+    first = runs[names[rows["members"][0]]]
+    rule = first.rule
+    doubtful = _find_doubtful(first, rows["layout"], blocks)
+    parts = (rows["members"], blocks, values, rounds, *anchors, proofs, doubtful)
+    for i, block, value, t, place, bound, since, proof, is_doubtful in zip(*parts, strict=True):
+        run = runs[names[i]]
+        is_like_first = rule is not None and run.algorithm is first.algorithm and not is_doubtful
+        state: Any = unpack(run, rows["layout"], block) if not is_like_first else None
+        if state is None and rule is not None:
+            state = KernelState(rule, block.copy())
+        loop = LoopState(
+            int(t),
+            state,
+            proof=None if np.isnan(bound) else certificate_from(proof),
+            value=None if np.isnan(value) else float(value),
+            anchor=None if np.isnan(bound) else Anchor(place, float(bound), int(since)),
+        )
+        if is_doubtful:
+            check_loop(run, loop)
+        yield i, loop
+
+
+def unpack(run: Run, layout: Any, block: Array) -> CertifiedState:
+    """Return the state of a block that was stored with its layout."""
+    pair, d = run.algorithm, len(run.start)
+    knowledge = pair.knowledge.in_kernel(d)
+    return unpack_block(knowledge, pair.proposer.in_kernel(pair.knowledge, d), layout, block)
+
+
+def _find_doubtful(run: Run, layout: Any, blocks: Array) -> Array:
+    """Return which blocks are compared part by part with a state of the run: the first always.
+
+    The others are, if a number is not finite that is finite before the first round, or if the count
+    of rounds is none. What has the layout of a rule cannot have parts of other forms.
+    """
+    doubtful = np.zeros(len(blocks), dtype=bool)
+    doubtful[0] = True
+    rule = run.rule
+    if rule is None or rule.layout_data != layout or blocks.shape[1:] != (rule.size,):
+        return ~np.zeros(len(blocks), dtype=bool)
+    fresh: Any = rule.block_of(run.begin().state)
+    doubtful |= (~np.isfinite(blocks) & np.isfinite(fresh)).any(axis=1)
+    counts = blocks[:, rule.layout.slices["memory.rounds"]]
+    return doubtful | ((counts < 0) | (counts != np.floor(counts))).any(axis=1)
+
+
+# --- calls for many members ----------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """Rounds of members that were stepped at once.
+
+    Attributes:
+        at: the places of the members.
+        rounds: the round of each.
+        columns: what they reported.
+        actions: the next ones.
+        certificates: those of the next actions, in columns or in a list.
+    """
+
+    at: Array
+    rounds: Array
+    columns: dict[str, Array]
+    actions: Array
+    certificates: Any
+
+    def certificate(self, row: int) -> PlainTable:
+        """Return the certificate of one action."""
+        return next(_certificates(self.certificates, [row]))
+
+
+def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
+    """Return the rounds of many members from their columns.
+
+    Args:
+        names: of all members, in their order.
+        table: one of the ``"steps"`` of a line.
+    """
+    places = table["members"]
+    at = np.arange(len(names)) if places is None else np.array(places, dtype=np.int64)
+    columns = {name: decode(table[key]) for name, key in _KEYS.items() if key in table}
+    steps = Steps(at, decode(table["round"]), columns, decode(table["next"]), table["certificates"])
+    parts = (*columns.values(), steps.rounds, steps.actions)
+    fits = {len(part) for part in parts} == {len(at)} and bool((np.diff(at) > 0).all())
+    if not (len(at) and fits and at[0] >= 0 and at[-1] < len(names)):
+        raise NotPlainError(f"the columns of {len(at)} members do not fit")
+    return steps
+
+
+def expand(names: Sequence[Name], line: Mapping[str, Any]) -> Iterator[tuple[Name, PlainTable]]:
+    """Yield the members and records of a line, as if each had a line of its own.
+
+    Args:
+        names: of the members when the line was written, in their order.
+        line: any line of a journal.
+    """
+    if line["kind"] not in ("rounds", "orders"):
+        yield line.get("member"), dict(line)
+        return
+    time = {"time": line["time"]}
+    for table in line.get("steps", ()):
+        at, rounds, columns, actions, stored = read_steps(names, table)
+        certificates = _certificates(stored, range(len(at)))
+        plain = {_KEYS[name]: part.tolist() for name, part in columns.items()}
+        triples = zip(at.tolist(), rounds.tolist(), certificates, strict=True)
+        for row, (i, t, certificate) in enumerate(triples):
+            fields = {key: part[row] for key, part in plain.items()}
+            end = {"next": actions[row].tolist(), "certificate": certificate}
+            head = {"kind": "round", "member": names[i], "round": t}
+            yield names[i], {**head, **time, **fields, **end}
+    for record in line["records"]:
+        yield record["member"], {**time, **record}
+
+
+def _certificates(data: Any, rows: Iterable[int]) -> Iterator[PlainTable]:
+    """Yield the certificates of some rows, one table for each, from columns or from a list."""
+    if isinstance(data, list):
+        yield from (data[row] for row in rows)
+        return
+    columns = {name: decode(part).tolist() for name, part in data["columns"].items()}
+    head = {"class": data["class"], **data["same"]}
+    for row in rows:
+        yield {**head, **{name: _plain(part[row]) for name, part in columns.items()}}
+
+
+def _plain(value: Any) -> Any:
+    is_plain = not isinstance(value, float) or math.isfinite(value)
+    return value if is_plain else {"number": repr(value)}
+
+
 def certificate_from(data: object) -> Certificate | None:
     """Return a certificate from plain data."""
     certificate: Certificate | None = decode(data, OWN)
@@ -177,8 +544,8 @@ def certificate_from(data: object) -> Certificate | None:
 
 def input_of(run: Run, loop: LoopState, record: Mapping[str, Any]) -> RoundInput:
     """Return what a round reported, as it was read then."""
-    fields = {name: decode(record[name]) for name in REPORTED if name in record}
-    feedback = Feedback(**fields, action=decode(record.get("played")))
+    keys = {name: key for name, key in _KEYS.items() if key in record}
+    feedback = Feedback(**{name: decode(record[key]) for name, key in keys.items()})
     return read_feedback(run, loop.state, feedback, missing=record.get("missing", False))
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -16,10 +17,11 @@ from surefoot.controller import records
 from surefoot.controller.decide import apply_order, decide
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.reading import read_one
+from surefoot.controller.members import Members, Name, Report, Solo, begin_member
+from surefoot.controller.records import Steps
 from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
-from surefoot.core.plain import PlainTable, decode
+from surefoot.core.plain import NotPlainError, PlainTable, decode
 from surefoot.core.types import Array
 
 __all__ = ["Difference", "Part", "Replay", "Shadow", "read_tail", "replay", "restore"]
@@ -41,19 +43,23 @@ class Difference:
         part: what.
         stored: in the journal.
         derived: from the lines before.
+        member: of a fleet, whose round it is; None in the journal of a controller.
     """
 
     round: int
     part: Part
     stored: Any
     derived: Any
+    member: Name = None
 
     def __str__(self) -> str:
+        where = f"round {self.round}"
+        where = where if self.member is None else f"member {self.member}, {where}"
         if self.part == "row":
-            return f"round {self.round}: the line was changed after it was written"
+            return f"{where}: the line was changed after it was written"
         if self.part == "update":
-            return f"round {self.round}: what was reported is rejected: {self.derived}"
-        return f"round {self.round}: the {self.part} is {self.stored}, derived {self.derived}"
+            return f"{where}: what was reported is rejected: {self.derived}"
+        return f"{where}: the {self.part} is {self.stored}, derived {self.derived}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,74 +96,243 @@ class Replay:
         return f"journal '{self.path}', {self.rounds} rounds: {words}"
 
 
+class End(NamedTuple):
+    """The end of a journal, from which a live loop goes on.
+
+    Attributes:
+        members: what is played, and the states.
+        at: where the next line goes.
+        engine: what took the last steps.
+        is_rebuilt: whether actions were derived again with other last bits.
+    """
+
+    members: Any
+    at: Position
+    engine: str
+    is_rebuilt: bool
+
+
 class Tail(NamedTuple):
     """The part of a journal that determines its end.
 
     Attributes:
-        player: the newest line that says what is played.
-        state: the newest line with a state.
-        size: the bytes of that line.
-        since: where in its file the lines after it begin.
-        after: these lines.
+        lines: from the oldest one on that has the newest state of a member, each with its number
+            and the names of the members before it.
+        newest: the number of the line with the newest state of each member.
+        runs: what each member plays at its end.
+        size: the bytes of the last line with a state.
+        since: where in its file the lines after that begin.
         engine: what took the last steps.
     """
 
-    player: PlainTable
-    state: PlainTable
+    lines: list[tuple[int, bytes, tuple[Name, ...]]]
+    newest: dict[Name, int]
+    runs: dict[Name, Run]
     size: int
     since: int
-    after: list[bytes]
     engine: str
 
 
 _STATES = tuple(b'{"kind":"%s"' % k for k in (b"journal", b"snapshot", b"rebuilt", b"engine"))
+_CHANGES = (b'{"kind":"joined"', b'{"kind":"left"')
 
 
-def read_tail(reader: Reader) -> Tail:
+class _Reading:
+    """What the lines of a journal say of players and actions, before any is played.
+
+    Args:
+        reader: of the journal.
+        given: what could not be stored.
+    """
+
+    def __init__(self, reader: Reader, given: Mapping[str, object]) -> None:
+        self.reader, self.given = reader, given
+        self.players: dict[Name, Mapping[str, Any]] = {}
+        self.runs: dict[Name, Run] = {}
+        self.actions: dict[Name, Any] = {}
+        self.kept: deque[tuple[int, bytes, tuple[Name, ...]]] = deque()
+        self.newest: dict[Name, int] = {}
+        self.count: dict[int, int] = {}  # by line, how many members have their newest state there
+        self.pending: list[bytes] = []  # lines whose actions were not looked at
+        self.engine, self.size, self.since, self.number = "", 0, 0, 0
+        self.names: tuple[Name, ...] = ()
+
+    def take(self, line: bytes) -> None:
+        """Take the next line."""
+        is_other = b',"player":' in line and b'"kind":"resume"' in line
+        if line.startswith(_STATES) or line.startswith(_CHANGES) or is_other:
+            self._look()
+            self._take_state(line)
+        else:
+            self.pending.append(line)
+            self.kept.append((self.number, line, self.names))
+        self.number += 1
+
+    def _take_state(self, line: bytes) -> None:
+        """Take a line with a state, or one that changes who plays."""
+        reader = self.reader
+        record = reader.parse(line)
+        names, kind = self.names, record["kind"]
+        begins = not names
+        if kind == "journal":
+            self._take_header(record, len(line))
+        elif kind == "left":
+            self._leave(record["member"])
+        elif kind == "joined":
+            self._join(record, len(line))
+        elif kind in ("resume", "orders"):
+            self._take_players(record, len(line))
+            self._take_actions(record)
+        self.names = tuple(self.runs)
+        self.kept.append((self.number, line, self.names if begins else names))
+        if (found := self._find_states(record)) is not None:
+            self._compare(record, found)
+            self._name_newest(found)
+            self.size, self.since = len(line), reader.size + len(line)
+        self.engine = str(record.get("engine", self.engine))
+
+    def _find_states(self, record: PlainTable) -> dict[Name, Any] | None:
+        """Return the stored actions of the members whose state a line has; None for no state."""
+        kind = record["kind"]
+        if kind == "joined":
+            return {record["member"]: record["start"]}
+        if kind == "orders":
+            records_ = [each for each in record["records"] if "loop" in each]
+            return {each["member"]: each["loop"]["state"]["x"] for each in records_} or None
+        if "loop" in record:
+            return {record.get("member"): record["loop"]["state"]["x"]}
+        if kind == "journal" and record["state"] is None:
+            return dict(self.actions)
+        if record.get("state") is None:
+            return None
+        state = record["state"]
+        actions = {name: loop["state"]["x"] for name, loop in state["loops"].items()}
+        d = len(next(iter(self.runs.values())).start)
+        for rows in state["rows"]:
+            blocks = decode(rows["blocks"])[:, :d].tolist()
+            pairs = zip(rows["members"], blocks, strict=True)
+            actions |= {self.names[i]: x for i, x in pairs}
+        return actions
+
+    def _name_newest(self, names: Iterable[Name]) -> None:
+        """Let a line be the newest with the states of members, and drop what nobody needs."""
+        for name in names:
+            if (before := self.newest.get(name)) is not None:
+                self.count[before] -= 1
+            self.newest[name] = self.number
+            self.count[self.number] = self.count.get(self.number, 0) + 1
+        while self.kept and not self.count.get(self.kept[0][0]):
+            if self.kept[0][0] == self.number:
+                break
+            self.kept.popleft()
+
+    def _take_header(self, record: PlainTable, size: int) -> None:
+        """Take the first line of a file: its players are those in force."""
+        is_first = not self.runs
+        names = record["members"]["names"] if "members" in record else [None]
+        players = _players_in(record)
+        if not is_first:
+            for name in names:
+                if name not in self.players or is_another(self.players[name], players[name]):
+                    raise self._another()
+            if len(names) != len(self.runs):
+                raise self._another()
+            return
+        self.runs = records.runs_from(self.reader, record, self.given, size)
+        self.players = players
+        if record.get("state") is None and "members" in record:
+            self.actions = {name: run.start.tolist() for name, run in self.runs.items()}
+
+    def _another(self) -> Exception:
+        where = f"the state after round {self.reader.rounds}"
+        return self.reader.damaged(f"{where} is that of another player, without a resume")
+
+    def _join(self, record: PlainTable, size: int) -> None:
+        name = record["member"]
+        if name in self.runs or None in self.runs or not isinstance(name, str):
+            raise self.reader.damaged(f"member {name!r} joins, which it cannot")
+        self.runs[name] = records.run_from(self.reader, record, self.given, size)
+        self.players[name], self.actions[name] = record, record["start"]
+
+    def _leave(self, name: Name) -> None:
+        if name not in self.runs or name is None:
+            raise self.reader.damaged(f"member {name!r} leaves, and is not there")
+        del self.runs[name], self.players[name]
+        self.actions.pop(name, None)
+        if (before := self.newest.pop(name, None)) is not None:
+            self.count[before] -= 1
+
+    def _take_players(self, record: PlainTable, size: int) -> None:
+        """Take the players that an order brings."""
+        for name, each in records.expand(self.names, record):
+            if "player" not in each:
+                continue
+            if is_another(self.players[name], each):
+                raise self._another()
+            self.runs[name] = records.run_from(self.reader, each, self.given, size)
+            self.players[name] = each
+
+    def _look(self) -> None:
+        """Look at the lines so far for the actions at hand; of one member the last one counts."""
+        if None in self.runs:
+            lines = (line for line in reversed(self.pending) if b',"next":' in line)
+            last = next(lines, None)
+            self.pending = [] if last is None else [last]
+        for line in self.pending:
+            self._take_actions(self.reader.parse(line))
+        self.pending = []
+
+    def _take_actions(self, record: PlainTable) -> None:
+        """Keep the next actions of a line."""
+        names = self.names
+        for table in record.get("steps", ()):
+            steps = records.read_steps(names, table)
+            for i, x in zip(steps.at.tolist(), steps.actions.tolist(), strict=True):
+                self.actions[names[i]] = x
+        if record["kind"] in ("rounds", "orders"):
+            for each in record["records"]:
+                if "next" in each:
+                    self.actions[each["member"]] = each["next"]
+        elif "next" in record:
+            self.actions[record.get("member")] = record["next"]
+
+    def _compare(self, record: PlainTable, stored: Mapping[Name, Any]) -> None:
+        """Raise if a stored state has another action than the one at hand."""
+        if "next" in record:
+            self.actions[record.get("member")] = record["next"]
+        for name, x in stored.items():
+            if not self.actions and record["kind"] == "journal":
+                self.actions = {name: record["start"]}
+            at_hand = self.actions.get(name)
+            if x != at_hand:
+                where = f"the state after round {self.reader.rounds}"
+                whose = "" if name is None else f" of member {name}"
+                raise self.reader.damaged(
+                    f"{where}{whose} has the action {x}, and the one at hand is {at_hand}"
+                )
+
+
+def _players_in(header: PlainTable) -> dict[Name, Mapping[str, Any]]:
+    """Return the table of each member's player in a first line."""
+    if "members" not in header:
+        return {None: header}
+    table = header["members"]
+    starts = decode(table["starts"]).tolist()
+    triples = zip(table["names"], table["players"], starts, strict=True)
+    return {name: {**header["players"][i], "start": start} for name, i, start in triples}
+
+
+def read_tail(reader: Reader, given: Mapping[str, object]) -> Tail:
     """Read a journal to its end; every digest is compared, also of lines that are not used.
 
     Every stored state must be that of the action at hand: opening goes on from the last one.
     """
-    tail = Tail(reader.header, reader.header, 0, 0, [], "")
+    reading = _Reading(reader, given)
     for line in reader:
-        is_other = line.startswith(b'{"kind":"resume"') and b',"player":' in line
-        if not is_other and not line.startswith(_STATES):
-            tail.after.append(line)
-            continue
-        record = reader.parse(line)
-        _compare_state(reader, tail, record)
-        player = record if "player" in record else tail.player
-        engine = str(record.get("engine", tail.engine))
-        tail = Tail(player, record, len(line), reader.size + len(line), [], engine)
-    return tail
-
-
-def _compare_state(reader: Reader, tail: Tail, record: PlainTable) -> None:
-    """Raise if a stored state has another action than the one at hand, or another player."""
-    if "fleet" in reader.header or record.get("loop") is None:
-        return  # it is rejected when it is used
-    with records.reading_back(reader.name, f"state after round {reader.rounds}"):
-        stored, at_hand = record["loop"]["state"]["x"], _find_action(reader, tail, record)
-        is_fresh = is_another(tail.player, record)
-    where = f"the state after round {reader.rounds}"
-    if stored != at_hand:
-        raise reader.damaged(f"{where} has the action {stored}, and the one at hand is {at_hand}")
-    if is_fresh:
-        raise reader.damaged(f"{where} is that of another player, without a resume")
-
-
-def _find_action(reader: Reader, tail: Tail, record: PlainTable) -> Any:
-    """Return the action at hand when a state is stored.
-
-    It is the ``next`` of the line itself, or of the last one before it that has one, or the action
-    of the state before; of the first line it is the start.
-    """
-    if "next" in record:
-        return record["next"]
-    for line in reversed(tail.after):
-        if b',"next":' in line:
-            return reader.parse(line)["next"]
-    return tail.state["loop"]["state"]["x"] if tail.size else record["start"]
+        with records.reading_back(reader.name, f"state after round {reader.rounds}"):
+            reading.take(line)
+    lines, newest = list(reading.kept), reading.newest
+    return Tail(lines, newest, reading.runs, reading.size, reading.since, reading.engine)
 
 
 def is_another(player: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
@@ -167,8 +342,8 @@ def is_another(player: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     return any(record[name] != player[name] for name in ("player", "guarantee", "start"))
 
 
-def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> Shadow:
-    """Read all files of a journal, and derive the state at its end from the last snapshot.
+def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> End:
+    """Read all files of a journal, and derive the states at its end from the last snapshots.
 
     Args:
         reader: of the journal.
@@ -178,18 +353,169 @@ def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> S
     Raises:
         DamagedError: if something is not what was written; the files are unchanged.
     """
-    tail = read_tail(reader)
+    tail = read_tail(reader, given)
     if reader.rounds < at_least:
         raise reader.damaged(f"round {at_least}, which must be there, is missing")
-    shadow = Shadow(reader, given, tail.player, tail.state, tail.size, _CLOSE)
-    for line in tail.after:
-        difference = shadow.take(reader.parse(line), len(line))
+    shadows = _Shadows(reader, given, tail)
+    for number, line, names in tail.lines:
+        difference = shadows.take(number, reader.parse(line), len(line), names)
         if difference is not None:
             raise reader.damaged(f"its rounds lead elsewhere ({difference})")
-    if shadow.loop.round - 1 != reader.rounds:
-        raise reader.damaged(f"its {reader.rounds} rounds end in round {shadow.loop.round - 1}")
-    shadow.at, shadow.engine = reader.position(tail.since, tail.size), tail.engine
-    return shadow
+    members = shadows.members
+    if isinstance(members, Solo) and members.loop.round - 1 != reader.rounds:
+        t = members.loop.round - 1
+        raise reader.damaged(f"its {reader.rounds} rounds end in round {t}")
+    at = reader.position(tail.since, tail.size)
+    return End(members, at, tail.engine, shadows.is_rebuilt)
+
+
+class _Shadows:
+    """The members of a journal, each from the line with its newest state on.
+
+    Args:
+        reader: of the journal.
+        given: what could not be stored.
+        tail: of the journal.
+    """
+
+    def __init__(self, reader: Reader, given: Mapping[str, object], tail: Tail) -> None:
+        self.reader, self.given, self.tail = reader, given, tail
+        self.alone: Shadow | None = None
+        self.many: Members | None = None
+        self.ready: set[Name] = set()  # the members whose newest state was there
+        self.is_rebuilt = False
+
+    @property
+    def members(self) -> Solo | Members:
+        """The members at the end."""
+        if self.alone is not None:
+            return Solo(self.alone.run, self.alone.loop)
+        assert self.many is not None
+        return self.many
+
+    def take(
+        self, number: int, record: PlainTable, size: int, names: tuple[Name, ...]
+    ) -> Difference | None:
+        """Repeat a line; return the first difference from what it says follows.
+
+        Args:
+            number: of the line.
+            record: what it says.
+            size: its bytes.
+            names: of the members before it.
+        """
+        fresh = [name for name, newest in self.tail.newest.items() if newest == number]
+        with records.reading_back(self.reader.name, f"line of the kind {record['kind']}"):
+            if None in self.tail.runs:
+                return self._take_alone(record, size, bool(fresh))
+            return self._take_many(record, size, names, fresh)
+
+    def _take_alone(self, record: PlainTable, size: int, is_fresh: bool) -> Difference | None:
+        if is_fresh:
+            run = self.tail.runs[None]
+            loop = records.loop_from(self.reader.name, record.get("loop"), run)
+            self.alone = Shadow(self.reader, self.given, run, loop, _CLOSE)
+            return None
+        assert self.alone is not None
+        difference = self.alone.take(record, size)
+        self.is_rebuilt = self.alone.is_rebuilt
+        return difference
+
+    def _take_many(
+        self, record: PlainTable, size: int, names: tuple[Name, ...], fresh: list[Name]
+    ) -> Difference | None:
+        runs, kind = self.tail.runs, record["kind"]
+        if self.many is None:  # what has left by the end is never ready
+            some = next(iter(runs.values()))
+            everyone = [runs.get(name, some) for name in names]
+            self.many = Members.begin(map(str, names), everyone, is_fresh=False)
+        if kind == "joined":
+            run = records.run_from(self.reader, record, self.given, size)
+            self.many = self.many.join(record["member"], runs.get(record["member"], run))
+        elif kind == "left":
+            self.many = self.many.leave(record["member"])
+            self.ready.discard(record["member"])
+        elif kind in ("rounds", "orders") or "member" in record:
+            for table in record.get("steps", ()):
+                if (difference := self._step(records.read_steps(names, table))) is not None:
+                    return difference
+            without = {**record, "steps": ()} if "steps" in record else record
+            if (difference := self._take_records(records.expand(names, without), size)) is not None:
+                return difference
+        if fresh:
+            self._begin(record, fresh)
+        return None
+
+    def _begin(self, record: PlainTable, fresh: list[Name]) -> None:
+        """Begin with the members whose newest state a line has."""
+        assert self.many is not None
+        reader, runs = self.reader, self.tail.runs
+        loops: dict[Name, LoopState] = {}
+        if record.get("state") is not None:
+            loops = records.states_from(reader.name, record["state"], self.many.names, runs)
+        for each in record.get("records", [record]):
+            if "loop" in each:
+                name = each["member"]
+                loops[name] = records.loop_from(reader.name, each["loop"], runs[name])
+        stored = {name: (runs[name], loops.get(name) or begin_member(runs[name])) for name in fresh}
+        self.many = self.many.put(stored)
+        self.ready |= set(fresh)
+
+    def _take_records(
+        self, pairs: Iterator[tuple[Name, PlainTable]], size: int
+    ) -> Difference | None:
+        """Repeat the records of single members."""
+        assert self.many is not None
+        shadows: dict[Name, Shadow] = {}
+        for name, record in pairs:
+            if name not in self.many.place_of:
+                raise NotPlainError(f"a record of {name!r}, who is no member")
+            if name not in self.ready:
+                continue
+            if name not in shadows:
+                run, loop = self.many.get(name)
+                shadows[name] = Shadow(self.reader, self.given, run, loop, _CLOSE)
+            if (difference := shadows[name].take(record, size)) is not None:
+                return replace(difference, member=name)
+        if shadows:
+            self.many = self.many.put({name: (s.run, s.loop) for name, s in shadows.items()})
+            self.is_rebuilt |= any(shadow.is_rebuilt for shadow in shadows.values())
+        return None
+
+    def _step(self, steps: Steps) -> Difference | None:
+        """Repeat the rounds of members that were stepped at once; the recorded actions count."""
+        before = self.many
+        assert before is not None
+        names = before.names
+        is_ready = np.array([names[i] in self.ready for i in steps.at.tolist()])
+        at = steps.at[is_ready]
+        if not len(at):
+            return None
+        if other := np.flatnonzero(before.rounds[at] != steps.rounds[is_ready]).tolist():
+            i = int(at[other[0]])
+            stored = int(steps.rounds[is_ready][other[0]])
+            return Difference(stored, "row", stored, int(before.rounds[i]), names[i])
+        columns = {name: part[is_ready] for name, part in steps.columns.items()}
+        outcome = before.tell(Report(at, columns))
+        after, stored_next = outcome.members, steps.actions[is_ready]
+        derived = after.actions[at]
+        if stored_next.shape != derived.shape:
+            return Difference(int(after.rounds[at[0]]), "action", stored_next, derived)
+        differs = (stored_next != derived).any(axis=1)
+        changes: dict[Name, tuple[Run, LoopState]] = {}
+        for row in np.flatnonzero(differs).tolist():
+            i, x = int(at[row]), stored_next[row]
+            if not np.allclose(derived[row], x, _CLOSE, _CLOSE):
+                t = int(after.rounds[i]) - 1
+                return Difference(t, "action", x, derived[row], names[i])
+            run, loop = after.get(names[i])
+            stored_at = int(np.flatnonzero(is_ready)[row])
+            proof = records.certificate_from(steps.certificate(stored_at))
+            state = move_to(run.algorithm, loop.state, x)
+            changes[names[i]] = (run, loop._replace(state=state, proof=proof))
+        self.is_rebuilt |= bool(changes)
+        self.many = after.put(changes) if changes else after
+        return None
 
 
 class Shadow:
@@ -198,42 +524,25 @@ class Shadow:
     Args:
         reader: the file, for sentences.
         given: what could not be stored.
-        player: the record that says what is played.
-        state: the record with the state.
-        size: the bytes of that.
+        run: what is played.
+        loop: its state.
         tolerance: how far actions may differ; the recorded ones count.
 
     Attributes:
-        player: the record that says what is played.
-        run: what is played.
-        loop: where it is.
+        player: the record that says what is played; None before one did.
         is_rebuilt: whether actions were derived again with other last bits.
-        at: where the next line goes, after the last.
-        engine: what took the last steps.
     """
-
-    at: Position
-    engine: str
-    reader: Reader
-    given: Mapping[str, object]
-    player: Mapping[str, Any]
-    run: Run
-    loop: LoopState
-    tolerance: float
-    is_rebuilt: bool
 
     def __init__(
         self,
         reader: Reader,
         given: Mapping[str, object],
-        player: Mapping[str, Any],
-        state: Mapping[str, Any],
-        size: int,
+        run: Run,
+        loop: LoopState,
         tolerance: float = 0.0,
     ) -> None:
-        self.reader, self.given, self.player = reader, given, player
-        self.run = records.run_from(reader, player, given, size)
-        self.loop = records.loop_from(reader.name, state.get("loop"), self.run)
+        self.reader, self.given, self.run, self.loop = reader, given, run, loop
+        self.player: Mapping[str, Any] | None = None
         self.tolerance, self.is_rebuilt = tolerance, False
 
     def take(self, record: Mapping[str, Any], size: int) -> Difference | None:
@@ -245,7 +554,7 @@ class Shadow:
         kind, t = record["kind"], self.loop.round
         if record.get("round", t) != t:
             return Difference(t, "row", record["round"], t)
-        if is_another(self.player, record):
+        if self.player is not None and is_another(self.player, record):
             return Difference(t, "row", "another player without a fresh start", None)
         self.player = record if "player" in record else self.player
         if kind == "round":
@@ -259,7 +568,7 @@ class Shadow:
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])
             self.loop = self.loop._replace(refused=refused)
-        elif kind == "snapshot" and not self.tolerance:
+        elif kind == "snapshot" and "loop" in record and not self.tolerance:
             derived = records.encode_loop(self.loop)
             if derived != record["loop"]:
                 return Difference(t, "state", record["loop"], derived)
@@ -315,16 +624,57 @@ def replay(path: str | os.PathLike[str], **given: object) -> Replay:
     Returns:
         The number of rounds and the first difference.
     """
-    reader, difference = read_one(path), None
+    reader, difference = Reader(path), None
     engine = reader.header.get("engine")
     with kernel.engine(engine) if engine in kernel.engines() else nullcontext():
-        shadow = Shadow(reader, given, reader.header, reader.header, reader.size)
+        shadows = _first_shadows(reader, given)
         try:
             for line in reader:
-                difference = shadow.take(reader.parse(line), len(line))
+                difference = _repeat(reader, given, shadows, reader.parse(line), len(line))
                 if difference is not None:
                     break
         except LostRoundsError as error:
-            difference = Difference(shadow.loop.round, "row", str(error), None)
-    rounds = shadow.loop.round - 1
-    return Replay(reader.first, rounds, difference, reader.torn > 0, shadow.tolerance)
+            difference = Difference(reader.rounds + 1, "row", str(error), None)
+    tolerance = max((shadow.tolerance for shadow in shadows.values()), default=0.0)
+    rounds = reader.rounds if difference is None else difference.round - 1
+    return Replay(reader.first, rounds, difference, reader.torn > 0, tolerance)
+
+
+def _first_shadows(reader: Reader, given: Mapping[str, object]) -> dict[Name, Shadow]:
+    """Return the members of the first line."""
+    header, name = reader.header, reader.name
+    runs = records.runs_from(reader, header, given, reader.size)
+    if None in runs:
+        loops: dict[Name, LoopState] = {
+            None: records.loop_from(name, header.get("loop"), runs[None])
+        }
+    elif header.get("state") is not None:
+        names: Any = tuple(runs)
+        loops = records.states_from(name, header["state"], names, runs)
+    else:
+        loops = {name: begin_member(run) for name, run in runs.items()}
+    return {name: Shadow(reader, given, run, loops[name]) for name, run in runs.items()}
+
+
+def _repeat(
+    reader: Reader,
+    given: Mapping[str, object],
+    shadows: dict[Name, Shadow],
+    record: PlainTable,
+    size: int,
+) -> Difference | None:
+    """Repeat a line of any members; return the first difference from what it says follows."""
+    with records.reading_back(reader.name, f"line of the kind {record['kind']}"):
+        if record["kind"] == "joined":
+            run = records.run_from(reader, record, given, size)
+            shadows[record["member"]] = Shadow(reader, given, run, begin_member(run))
+            return None
+        if record["kind"] == "left":
+            del shadows[record["member"]]
+            return None
+        for name, each in records.expand(tuple(shadows), record):
+            if name is None and None not in shadows:
+                continue  # of the whole fleet
+            if (difference := shadows[name].take(each, size)) is not None:
+                return replace(difference, member=name)
+    return None

@@ -64,7 +64,12 @@ from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Knowledge, Reading
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors, list_causes
-from surefoot.knowledge.in_kernel import KernelStep, KnowledgeInKernel, share_fields
+from surefoot.knowledge.in_kernel import (
+    CertificateColumns,
+    KernelStep,
+    KnowledgeInKernel,
+    share_fields,
+)
 from surefoot.knowledge.region import Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
@@ -387,6 +392,7 @@ class HullInKernel(KnowledgeInKernel):
     code = "SF_HULL"
 
     def __init__(self, knowledge: LipschitzHull) -> None:
+        self.errors = knowledge.errors
         self.fields: dict[str, Any] = share_fields(knowledge.errors, knowledge.reach) | {
             "G_g": knowledge.G_g
         }
@@ -419,6 +425,15 @@ class HullInKernel(KnowledgeInKernel):
             cut=bool(n.cut),
             errors=step.errors,
         )
+
+    def columns_of(self, numbers: Mapping[str, Array]) -> CertificateColumns:
+        """Return the certificates of many members."""
+        whole = {name: numbers[name].astype(np.int64) for name in ("round", "anchor_round")}
+        names = ("anchor_value", "value", "share", "distance", "room", "bound")
+        columns = whole | {name: numbers[name] for name in names}
+        columns["cut"] = numbers["cut"].astype(bool)
+        same = {"G_g": float(self.fields["G_g"]), "errors": self.errors}
+        return CertificateColumns(HullCertificate, columns, same)
 
 
 class HullRegion(Region):

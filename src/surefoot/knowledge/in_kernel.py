@@ -12,14 +12,28 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from operator import attrgetter
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Array
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import Projection
 
-__all__ = ["InKernel", "KernelStep", "KnowledgeInKernel", "share_fields"]
+__all__ = ["CertificateColumns", "InKernel", "KernelStep", "KnowledgeInKernel", "share_fields"]
+
+
+class CertificateColumns(NamedTuple):
+    """The certificates of many members.
+
+    Attributes:
+        kind: their class.
+        columns: the fields with an entry for each member.
+        same: the fields that are the same for all.
+    """
+
+    kind: type
+    columns: dict[str, Array]
+    same: dict[str, Any]
 
 
 class KernelStep(Protocol):
@@ -117,6 +131,14 @@ class KnowledgeInKernel(InKernel):
     @abstractmethod
     def certificate(self, step: KernelStep) -> Any:
         """Return why the next action is feasible."""
+
+    def columns_of(self, numbers: Mapping[str, Array]) -> CertificateColumns | None:
+        """Return the certificates of many members; None where they are listed one by one.
+
+        Args:
+            numbers: of ``sf_info`` by name, one entry for each member.
+        """
+        return None
 
 
 def share_fields(errors: Errors, reach: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from .exact import WrongError
 
 __all__ = ["read_lines"]
 
-FIRST = b'{"kind":"journal","format":1,'
+FIRST = b'{"kind":"journal","format":2,'
 _END = len(',"digest":""}') + 64
 _PLAYER = "player guarantee start on_contradiction on_missing"
 _KEYS = {
