@@ -15,6 +15,7 @@ import numpy as np
 from surefoot.core.errors import InvalidTypeError
 from surefoot.core.kernel_constants import LEAST_SQUARE, MOST_SQUARE, UNIT
 from surefoot.core.optional import need
+from surefoot.core.record import Record, register_as_tree
 from surefoot.core.types import Array, Index, Number
 
 _NUMBERS = (float, int, np.floating, np.integer)
@@ -91,6 +92,13 @@ def is_concrete(x: Array) -> bool:
     from jax.core import Tracer
 
     return not isinstance(x, Tracer)
+
+
+def let_records_be_trees(x: Array) -> None:
+    """Let JAX take states apart that have an array of its own, as it does named tuples."""
+    if _package_of(x) in ("jax", "jaxlib"):
+        for kind in Record.__subclasses__():
+            register_as_tree(kind)
 
 
 def convert_like(data: np.ndarray, like: Array) -> Array:
