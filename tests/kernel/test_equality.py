@@ -33,6 +33,7 @@ ERRORS = {
     "exact": Errors(),
     "noisy": Errors(value=SLACK / 40, slope=0.01),
     "drift": Errors(value=SLACK / 40, drift=SLACK / 70),
+    "evaluated": Errors(evaluation=1e-7),
 }
 PROPOSER_OF = {
     "Proposals": Proposals(),
@@ -53,9 +54,28 @@ KNOWLEDGE_OF = {
     "length by sigma": CertifiedLength(G_g=G_G, domain=BALL, rho=0.3, sigma=1.0),
     "decreasing length": CertifiedLength(G_g=G_G, domain=BALL, rho=SLACK, decreasing=True),
     "row in a small ball": Curvature(beta=BETA, domain=Ball(0.4 * SLACK)),
+    # Margins for rounding grow with the largest norm: here they are 1e-9 and more.
+    "wide hull": LipschitzHull(G_g=G_G, domain=Ball(1e5)),
+    "wide length": CertifiedLength(G_g=G_G, domain=Ball(1e5), rho=0.5 * SLACK),
+    "wide curvature": Curvature(beta=BETA, domain=Ball(1e3)),
 }
-# What the others do not do: each of these is the one case that sees some constant.
+# One case for each proposer: short, so that a change of one text alone is found at once.
+EACH_PROPOSER = (
+    ("Proposals", "CertifiedLength", "drift", "faces"),
+    ("Leader", "LipschitzHull", "noisy", "faces"),
+    ("Descent", "LipschitzHull", "noisy", "faces"),
+    ("Averaging", "Curvature", "drift", "faces"),
+)
+# What these do not do: each is the one case that sees some constant (tests/kernel/mutations.py).
 OTHERS = (
+    ("Proposals", "CurvatureRows", "drift", "faces"),
+    ("Descent", "CurvatureRows", "noisy", "faces"),
+    ("Averaging", "CurvatureRows", "noisy", "faces"),
+    ("Proposals", "wide hull", "evaluated", "faces"),
+    ("Proposals", "wide length", "evaluated", "faces"),
+    ("Proposals", "wide curvature", "evaluated", "faces"),
+    ("Leader", "LipschitzHull", "exact", "thin"),
+    ("Leader", "LipschitzHull", "exact", "open"),
     ("proposals as steps", "CertifiedLength", "exact", "faces"),
     ("proposals as steps", "CurvatureRows", "noisy", "faces"),
     ("Proposals", "row in a small ball", "exact", "faces"),
@@ -82,7 +102,10 @@ def pair(proposer, kind, errors, place):
 NAMES = [
     names
     for names in itertools.product(
-        names_in_kernel(proposers), names_in_kernel(knowledge), ERRORS, ["faces"]
+        names_in_kernel(proposers),
+        names_in_kernel(knowledge),
+        ["exact", "noisy", "drift"],
+        ["faces"],
     )
     if pair(*names).engine == "kernel"
 ]
@@ -95,7 +118,8 @@ def test_the_kernel_has_these_pairs():
         ("Averaging", "Curvature"),
         ("Averaging", "CurvatureRows"),
     }
-    assert all(pair(*names).engine == "kernel" for names in OTHERS)
+    assert {names[0] for names in EACH_PROPOSER} == {names[0] for names in NAMES}
+    assert all(pair(*names).engine == "kernel" for names in (*EACH_PROPOSER, *OTHERS))
 
 
 class Rounds:
@@ -103,7 +127,7 @@ class Rounds:
 
     In a "shallow" place it is eight times nearer, and costs lead away from it; in a "deep" one it
     is far; in a "corner" costs lead beyond many faces at once; in a "round" place the limit is a
-    sphere.
+    sphere; a "thin" one is a crack along which costs lead; an "open" one has no face that binds.
     """
 
     def __init__(self, player, d, seed, place):
@@ -122,6 +146,12 @@ class Rounds:
             self.offsets[0], self.best = SLACK / 8, -4 * self.best
         elif place == "deep":
             self.offsets[0] = 0.6 * RADIUS
+        elif place == "thin":
+            self.rows[1], self.offsets[:2] = -self.rows[0], SLACK / 50
+            along = rng.normal(size=d)
+            self.best = 2.0 * (along - (along @ self.rows[0]) * self.rows[0])
+        elif place == "open":
+            self.offsets, self.best = 2.0 * RADIUS + self.offsets, 9.0 * self.best
         elif place == "corner":
             self.best = 3.0 * RADIUS * self.rows.mean(axis=0)
         self.noise = errors.value * rng.uniform(-1, 1, (ROUNDS, len(rows)))
@@ -179,9 +209,15 @@ def split_quotient(memory, before):
 # In the plane the cuts of a sphere are so nearly parallel that a last bit grows to 1e-9 in a round;
 # and in 20 dimensions the sums differ in the last bit, of which a root near 0 makes 1e-11.
 ONE_SIZE = {"round": (20,), "deep": (2,)}
+FAST = (*EACH_PROPOSER, *OTHERS)
 CASES = [
-    pytest.param(names, d, id=f"{', '.join(names)}, d = {d}")
-    for names in (*NAMES, *OTHERS)
+    pytest.param(
+        names,
+        d,
+        id=f"{', '.join(names)}, d = {d}",
+        marks=() if names in FAST else pytest.mark.slow,
+    )
+    for names in (*FAST, *(names for names in NAMES if names not in FAST))
     for d in ONE_SIZE.get(names[-1], (2, 20))
 ]
 
