@@ -162,8 +162,11 @@ def test_the_kernel_reads_the_fields_that_it_is_said_to_read():
 
 # --- one more number ------------------------------------------------------------------------------
 
+# What CONTRIBUTING adds to the leaders, and the same elsewhere.
+RECIPE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("kernel's state\n")[2]
+LINE, ATTRIBUTE = re.findall(r"```(?:c|text)\n    (.*)\n```", RECIPE)[:2]
 MORE = {
-    "leader.h": ("SF_NUMBERS_OF_LEADER", 'NUMBER(SF_SPARE, "spare")'),
+    "leader.h": ("SF_NUMBERS_OF_LEADER", LINE),
     "length.h": ("SF_NUMBERS_OF_LENGTH", 'NUMBER(SF_SPARE_OF_LENGTH, "spare")'),
     "curvature.h": ("SF_NUMBERS_OF_CURVED", 'NUMBER(SF_SPARE_OF_CURVED, "spare")'),
     "surefoot.h": ("SF_NUMBERS_OF_INFO", "NUMBER(int, spare)"),
@@ -206,7 +209,7 @@ def add_field(text, name):
     fields = re.compile(r"^    \w+: .*\n", re.MULTILINE)
     end = re.compile(r"\n(?:\n|    @|    def )").search(text, text.index('"""\n\n', start) + 5)
     *_, last = fields.finditer(text, start, end.start() + 1)
-    return text[: last.end()] + "    spare: float = 0.0\n" + text[last.end() :]
+    return text[: last.end()] + f"    {ATTRIBUTE}\n" + text[last.end() :]
 
 
 @pytest.mark.slow
