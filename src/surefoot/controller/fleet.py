@@ -327,9 +327,17 @@ class Fleet(Live):
         """Keep the actions of members until :meth:`resume`; of all unless named."""
         self._halt("hold", reason, self._names(members))
 
-    def retreat(self, reason: str, members: Sequence[str] | None = None) -> None:
-        """Let members go back to their anchors, and stay there until :meth:`resume`: ask again."""
-        self._halt("retreat", reason, self._names(members), speed=None)
+    def retreat(
+        self, reason: str, members: Sequence[str] | None = None, speed: float | None = None
+    ) -> None:
+        """Let members go back to their anchors, and stay there until :meth:`resume`: ask again.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+            members: their names; None for all.
+            speed: as for :meth:`Controller.retreat`.
+        """
+        self._retreat(reason, self._names(members), speed)
 
     def resume(
         self,

@@ -126,6 +126,13 @@ class Live:
         check_text(reason, "reason")
         self._order(kind, {name: {"reason": reason, **what} for name in names})
 
+    def _retreat(self, reason: str, names: Sequence[Name], speed: float | None) -> None:
+        """Order members to go back towards their anchors, at a speed or at once."""
+        if speed is not None:
+            checks.positive(speed=speed)
+            speed = float(speed)
+        self._halt("retreat", reason, names, speed=speed)
+
     def _resume(
         self,
         names: Sequence[Name],

@@ -526,7 +526,7 @@ def decide_one(
     context leaves without a certified action.
     """
     feedback = feedback._replace(context=decode(feedback.context))
-    nothing = Feedback(context=feedback.context)
+    nothing = Feedback(action=feedback.action, context=feedback.context)
     value = feedback.constraint_value
     is_missing = value is not None and bool(np.isnan(value))
     feedback = nothing if is_missing else feedback
@@ -549,20 +549,25 @@ def _leave_out(
 ) -> tuple[RoundInput, Decision]:
     """Return the decision of a member with unusable feedback, as if nothing were measured.
 
-    If its value shows a violation, the action is no longer proved, and the member goes back as far
-    as its rule can.
+    If its value shows a violation, or nobody knows which action was played, the action is no longer
+    proved, and the member goes back as far as its rule can.
     """
     t, level = loop.round, logging.WARNING
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
     refused: tuple[Breach, ...] = ()
     value = feedback.constraint_value
     is_infeasible = value is not None and value - run.errors.value > 0
+    try:
+        read_feedback(run, loop.state, Feedback(action=feedback.action), missing=True)
+    except ValueError:  # nobody knows what was played
+        feedback, is_infeasible = feedback._replace(action=None), True
     if is_infeasible or isinstance(error, EmptyRegionError):
         refused = (Breach(t, "reading", sentence, "feasibility"),)
         loop = loop._replace(refused=refused)
         run = run if run.knowledge is None else run.with_policies(on_missing="retreat")
         level = logging.CRITICAL
-    nothing = read_feedback(run, loop.state, Feedback(context=feedback.context), missing=True)
+    still = Feedback(action=feedback.action, context=feedback.context)
+    nothing = read_feedback(run, loop.state, still, missing=True)
     alarm = Alarm.of(t, "refused", sentence, level)
     decision = decide(run, loop, nothing)
     return nothing, decision._replace(alarms=(alarm,), refused=refused)
