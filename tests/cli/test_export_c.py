@@ -5,6 +5,7 @@ import pytest
 
 from surefoot import Ball, Controller, kernel
 from surefoot.cli.export_c import export_c
+from surefoot.controller import Fleet
 from surefoot.rules import CertifiedPFS
 
 # The file of the command's own help, which begins elsewhere.
@@ -70,6 +71,27 @@ def test_a_journal_has_player_and_start_also_while_it_is_written(desk):
     assert (code, err) == (0, "")
     assert "{0x0.0p+0, 0x1.0000000000000p-3}" in out
     assert "Player: CertifiedPFS.of(Descent(radius=1.0" in out
+
+
+def test_a_member_of_a_fleet_is_exported_by_its_name(desk):
+    player = CertifiedPFS(G_g=1.0, domain=Ball(1.0), rho=0.5)
+    other = CertifiedPFS(G_g=2.0, domain=Ball(1.0), rho=0.5)
+    starts = {"north": [0.0, 0.125], "south": [0.0, 0.0]}
+    with Fleet(player, starts, journal=desk.folder / "fleet.jsonl") as fleet:
+        fleet.add("west", other, [0.25, 0.0], "built")
+        code, out, err = desk.do("export-c fleet.jsonl --member north")
+        assert (code, err) == (0, "")
+        assert "{0x0.0p+0, 0x1.0000000000000p-3}" in out
+        out = desk.do("export-c fleet.jsonl --member west").out
+        assert "{0x1.0000000000000p-2, 0x0.0p+0}" in out
+        assert "G_g=2.0" in out
+    assert "name one of its members" in desk.do("export-c fleet.jsonl").err
+    assert "did you mean 'north'?" in desk.refusal("export-c fleet.jsonl --member nort")
+    text = PLAYER.replace("start = [0.0, 0.25]", "members = { north = [0.0, 0.25] }")
+    (desk.folder / "fleet.toml").write_text(text)
+    assert "0x1.0000000000000p-2" in desk.do("export-c fleet.toml --member north").out
+    assert "did you mean 'north'?" in desk.refusal("export-c fleet.toml --member nort")
+    assert "with --member NAME" in desk.refusal("export-c fleet.toml")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from surefoot import OGD, Ball, Controller
-from surefoot.controller import read_journal
-from surefoot.rules import CertifiedPFS, SafetyFilter
+from surefoot.controller import Fleet, read_journal
+from surefoot.rules import CertifiedPFS, LeaderFollower, SafetyFilter
 
 ROW = np.array([0.6, 0.9])
 
@@ -172,7 +172,7 @@ def test_a_page_of_a_journal_without_a_round_has_no_charts(desk):
 @pytest.mark.parametrize(
     ("contents", "code", "said"),
     [
-        (None, 2, "'j.db' is not a file: give the journal of a controller"),
+        (None, 2, "'j.db' is not a file: give the journal of a controller or a fleet"),
         (b"hello", 1, "is not a Surefoot journal: it does not begin as one"),
         (b"", 1, "is not a Surefoot journal: it is empty"),
     ],
@@ -241,6 +241,159 @@ def test_a_filter_shows_its_proposals_and_what_was_really_played(desk):
         rows = list(csv.DictReader(file))
     assert {r["proposal_0"] for r in rows} == {"1.0"}
     assert [bool(r["played_1"]) for r in rows] == [False, False, True, False, False]
+
+
+# --- a fleet -------------------------------------------------------------------------------------
+
+
+def played_together(path, names=("north", "south", "<west>"), rounds=30):
+    """Play a fleet into a journal: the first member is halted, the second contradicts G_g."""
+    player = LeaderFollower(G_g=1.2, domain=Ball(1.5))
+    with Fleet(player, dict.fromkeys(names, (0.2, 0.2)), journal=path) as fleet:
+        for t in range(1, rounds + 1):
+            if t == 20:
+                fleet.hold("maintenance", [names[0]])
+                fleet.note("a <storm>")
+            x = fleet.ask()
+            slopes = np.tile(ROW, (len(names), 1))
+            slopes[1] *= 3 if t == 25 else 1
+            fleet.tell(
+                cost_gradient=2 * (x - [0.9, 0.4 + 0.3 * np.sin(t)]),
+                constraint_value=x @ ROW - 0.5,
+                constraint_subgradient=slopes,
+            )
+    return path
+
+
+def test_the_summary_of_a_fleet_has_its_members(desk):
+    record = read_journal(played_together(desk.folder / "f.db"))
+    code, out, err = desk.do("journal f.db")
+    assert (code, err) == (0, "")
+    assert out == f"{record}\n".replace(str(desk.folder / "f.db"), str(record.path))
+    for words in ("halted: maintenance", "members         3", "contradictions  1: south"):
+        assert words in out
+    found = desk.do("journal f.db --json").data
+    assert (found["rounds"], found["largest"]) == (90, record.worst)
+    assert found["largest_of"] == record.worst_member.member
+    assert found["contradicted"] == ["south"]
+    assert found["halted"]["north"] == "maintenance"
+    assert [m["member"] for m in found["members"]] == ["north", "south", "<west>"]
+    assert found["members"][0]["largest"] == record.members["north"].worst
+    assert found["members"][1]["contradictions"][0]["round"] == 25
+    assert [n["text"] for n in found["notes"]] == ["a <storm>"]
+
+
+def test_one_member_of_a_fleet_is_shown_as_a_controller(desk):
+    played_together(desk.folder / "f.db")
+    record = read_journal(desk.folder / "f.db", member="north")
+    assert desk.do("journal f.db --member north").out == f"{record}\n"
+    lines = desk.do("journal f.db --member north --last 2").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["round", "29", "30"]
+    out = desk.do("journal f.db --member north --round 7").out
+    assert out == "\n".join(record.rounds[6].sentences()) + "\n"
+    found = desk.do("journal f.db --member north --round 7 --json").data
+    assert (found["member"], found["halted"], found["round"]["round"]) == (
+        "north",
+        "maintenance",
+        7,
+    )
+    desk.do("journal f.db --member north --csv n.csv --page n.html")
+    with (desk.folder / "n.csv").open(newline="", encoding="utf-8") as file:
+        assert [row["g"] for row in csv.DictReader(file)] == [repr(g) for g in record.g.tolist()]
+    assert "<h1>f.db, north</h1>" in (desk.folder / "n.html").read_text(encoding="utf-8")
+
+
+def test_what_needs_a_member_says_so_and_what_has_none_too(desk):
+    played_together(desk.folder / "f.db")
+    played(desk.folder / "j.db")
+    words = "surefoot: --round must come with --member NAME for the journal of a fleet\n"
+    assert desk.do("journal f.db --round 7") == (2, "", words)
+    assert "did you mean 'north'?" in desk.refusal("journal f.db --member nort")
+    assert "left out for the journal of one" in desk.refusal("journal j.db --member north")
+    assert "at most 30, got 31" in desk.refusal("journal f.db --member north --round 31")
+
+
+def test_the_table_of_a_fleet_has_the_latest_rounds_of_each_member(desk):
+    played_together(desk.folder / "f.db")
+    lines = [line.split()[:2] for line in desk.do("journal f.db --last 2").out.splitlines()]
+    assert lines[0] == ["member", "round"]
+    assert lines[1:] == [[n, t] for n in ("north", "south", "<west>") for t in ("29", "30")]
+    found = desk.do("journal f.db --last 1 --json").data["table"]
+    assert [(row["member"], row["round"]) for row in found] == [
+        ("north", 30),
+        ("south", 30),
+        ("<west>", 30),
+    ]
+
+
+@pytest.mark.slow
+def test_files_of_a_fleet_hold_every_round_of_every_member(desk):
+    played_together(desk.folder / "f.db")
+    assert desk.do("journal f.db --csv f.csv --parquet f.parquet").code == 0
+    record = read_journal(desk.folder / "f.db")
+    with (desk.folder / "f.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0])[:4] == ["member", "run", "round", "g"]
+    g = [value for each in record.runs for value in each.g.tolist()]
+    assert [float(row["g"]) for row in rows] == g
+    from pyarrow import parquet
+
+    table = parquet.read_table(desk.folder / "f.parquet")
+    assert table["g"].to_pylist() == g
+    assert table["member"].to_pylist() == [row["member"] for row in rows]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [3, 30])
+def test_the_page_of_a_fleet_draws_all_and_asks_for_nothing_outside(desk, count):
+    names = ("north", "south", "<west>", *map(str, range(count - 3)))
+    played_together(desk.folder / "f.db", names, rounds=60)
+    assert desk.do("journal f.db --page f.html").out == "page     f.html\n"
+    text = (desk.folder / "f.html").read_text(encoding="utf-8")
+    page = Elements(text)
+    assert all(a.startswith(("#", "data:")) for a in page.addresses)
+    assert "west" not in page.names
+    assert page.names.count("svg") == 2
+    assert page.names.count("script") == 1
+    assert f"{count} members, {60 * count:,} rounds, no violations" in text
+    for words in (
+        "a &lt;storm&gt;",
+        "&lt;west&gt;",
+        "maintenance",
+        "|s| = 3.245 exceeds G_g = 1.2",
+    ):
+        assert words in text, words
+    assert text.count("<th scope=row") == count
+    assert ("largest of all members" in text) == (count > 8)
+    assert ">nan" not in text
+
+
+def test_a_page_of_a_fleet_without_a_round_has_no_charts(desk):
+    with Fleet(LeaderFollower(G_g=1.0, domain=Ball(1.0)), np.zeros((2, 1)), journal="f.db"):
+        pass
+    assert desk.do("journal f.db --page f.html").code == 0
+    text = (desk.folder / "f.html").read_text(encoding="utf-8")
+    assert "<svg" not in text
+    assert "no g was reported" in text
+    assert "rounds          0, 0 with a certificate" in desk.do("journal f.db").out
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_page_of_a_fleet_fits_a_screen(desk, chromium, width):
+    played_together(desk.folder / "f.db", tuple(f"charger {i}" for i in range(40)))
+    desk.do("journal f.db --page f.html")
+    context = chromium.new_context(viewport={"width": width, "height": 800})
+    tab, asked, said = context.new_page(), [], []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.on("console", lambda message: said.append(message.text))
+    tab.goto((desk.folder / "f.html").as_uri())
+    assert len(asked) == 1
+    assert said == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    tab.locator("input[type=search]").fill("charger 17")
+    assert "1 of 40 rows" in tab.locator("output").inner_text()
+    context.close()
 
 
 @pytest.mark.browser

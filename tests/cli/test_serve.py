@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from surefoot import Controller, replay
+from surefoot.cli.options import read_player
 from surefoot.controller import read_journal
 from surefoot.controller.configuring import player_from
 
@@ -152,6 +153,31 @@ def test_a_service_retreats_after_a_contradiction_unless_told_otherwise(desk, ch
             "serve --fleet c.toml",
             "start must be a list of first actions: [[0.0], [0.0]], ",
         ),
+        (
+            ("start = [0.2, 0.2]", "members = {north = [0.2, 0.2]}"),
+            "serve c.toml",
+            "members must come with --fleet",
+        ),
+        (
+            ("[player]", "members = {north = [0.2, 0.2]}\n[player]"),
+            "serve --fleet c.toml",
+            "start must be left out where members have theirs",
+        ),
+        (
+            ("start = [0.2, 0.2]", "members = [[0.2, 0.2]]"),
+            "serve --fleet c.toml",
+            "members must be a table of names and first actions, got [[0.2, 0.2]]",
+        ),
+        (
+            ("start = [0.2, 0.2]", "members = {}"),
+            "serve --fleet c.toml",
+            "members must be a table",
+        ),
+        (
+            ("start = [0.2, 0.2]", 'members = {north = "here"}'),
+            "serve --fleet c.toml",
+            "start must be",
+        ),
         (("0.2, 0.2", '"a", "b"'), "serve c.toml", "start must be"),
         (('"LeaderFollower"', '"OGD"\ntuning = "never"'), "serve c.toml", "player.tuning must be"),
     ],
@@ -180,16 +206,21 @@ def test_a_journal_is_served_again_by_what_it_played(tmp_path):
 
 
 FLEET = CONFIG.replace("start = [0.2, 0.2]", "start = [[0.2, 0.2], [0.1, 0.1]]").replace(
-    "machines.db", "fleet"
+    "machines.db", "fleet.db"
 )
+NAMED = CONFIG.replace("start = [0.2, 0.2]\n", "").replace("machines.db", "named.db")
+NAMED += "\n[members]\nnorth = [0.2, 0.2]\nsouth = [0.1, 0.1]\n"
 
 
 @pytest.mark.slow
-def test_a_fleet_is_served_by_the_same_lines(tmp_path):
-    (tmp_path / "fleet.toml").write_text(FLEET)
+@pytest.mark.parametrize(("config", "names"), [(FLEET, ["0", "1"]), (NAMED, ["north", "south"])])
+def test_a_fleet_is_served_by_the_same_lines(tmp_path, config, names):
+    (tmp_path / "fleet.toml").write_text(config)
     for first in (1, 3):
         host = Host(tmp_path, "--fleet", "fleet.toml")
-        assert host.say({"do": "hello"})["members"] == 2
+        found = host.say({"do": "hello"})
+        assert (found["names"], found["dimension"]) == (names, 2)
+        assert found["rounds"] == dict.fromkeys(names, first)
         for t in (first, first + 1):
             asked = host.say({"do": "ask"})
             assert asked["round"] == t
@@ -205,25 +236,49 @@ def test_a_fleet_is_served_by_the_same_lines(tmp_path):
             found = host.say(told)
             assert found["ok"], found
             assert ("alarms" in found) == (t == 2)
-        assert host.say({"do": "explain", "member": 1})["is_proven"]
-        assert "member must be" in host.say({"do": "explain", "member": 9})["error"]
+        assert host.say({"do": "explain", "member": names[1]})["is_proven"]
+        assert "a member must be" in host.say({"do": "explain", "member": 1})["error"]
         wrong = host.say(told | {"constraint_value": [-0.1]})
         assert wrong["kind"] == "invalid"
-        assert host.say({"do": "hold", "reason": "lunch", "members": [0]})["ok"]
-        assert host.say({"do": "status"})["halted"] == {"0": "lunch"}
-        assert host.say({"do": "resume", "reason": "back", "members": [0]})["ok"]
+        assert host.say({"do": "hold", "reason": "lunch", "members": names[:1]})["ok"]
+        assert host.say({"do": "status"})["halted"] == {names[0]: "lunch"}
+        assert host.say({"do": "resume", "reason": "back", "members": names[:1]})["ok"]
         host.process.communicate()
         assert host.process.returncode == 0
+
+
+@pytest.mark.slow
+def test_members_of_a_served_fleet_come_and_leave(tmp_path):
+    (tmp_path / "fleet.toml").write_text(NAMED)
+    host = Host(tmp_path, "--fleet", "fleet.toml")
+    new = {"do": "add", "name": "west", "start": [0.0, 0.1], "reason": "built"}
+    assert host.say(new)["names"] == ["north", "south", "west"]
+    assert host.say({"do": "remove", "name": "north", "reason": "sold"})["names"] == [
+        "south",
+        "west",
+    ]
+    host.process.communicate()
+    host = Host(tmp_path, "--fleet", "named.db")  # as it began, without a journal
+    assert host.say({"do": "status"})["names"] == ["north", "south"]
+    host.process.communicate()
+    assert host.process.returncode == 0
+    record = read_journal(tmp_path / "named.db")
+    assert [(m.member, m.has_left) for m in record.runs] == [
+        ("north", True),
+        ("south", False),
+        ("west", False),
+    ]
+    assert record.runs[2].player == record.runs[1].player
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (("G_g = 1.1", "G_g = 4.4"), "player.knowledge.G_g is 1.1 there and 4.4 here"),
-        (("[0.1, 0.1]]", "[0.1, 0.0]]"), "starts[1] is [0.1, 0.1] there and [0.1, 0.0] here"),
+        (("[0.1, 0.1]]", "[0.1, 0.0]]"), "start of 1 is [0.1, 0.1] there and [0.1, 0.0] here"),
         (
             ("[0.1, 0.1]]", "[0.1, 0.1], [0.0, 0.0]]"),
-            "starts.shape is (2, 2) there and (3, 2) here",
+            "it has 2 members there and 3 here, among them '2' in one only",
         ),
         (("journal", 'on_contradiction = "record"\njournal'), "there and 'record' here"),
     ],
@@ -233,11 +288,32 @@ def test_a_journal_of_another_fleet_is_refused(desk, change, words):
     (desk.folder / "c.toml").write_text(FLEET)
     (desk.folder / "edited.toml").write_text(FLEET.replace(*change, 1))
     assert desk.do("serve --fleet c.toml").code == 0
-    before = (desk.folder / "fleet" / "fleet.jsonl").read_bytes()
+    before = (desk.folder / "fleet.db").read_bytes()
     code, _, err = desk.do("serve --fleet edited.toml")
     assert code == 2
     assert "is that of another fleet: " in err
     assert words in err
     assert len(err.splitlines()) == 1
-    assert (desk.folder / "fleet" / "fleet.jsonl").read_bytes() == before
+    assert (desk.folder / "fleet.db").read_bytes() == before
     assert desk.do("serve --fleet c.toml").code == 0
+
+
+def test_the_constants_of_a_fleet_hold_from_its_farthest_start(desk):
+    text = FLEET.replace("start_reach = 1.8\n", "").replace("[0.1, 0.1]]", "[0.0, 0.4]]")
+    (desk.folder / "c.toml").write_text(text)
+    described = read_player(desk.folder / "c.toml", fleet=True)
+    (desk.folder / "far.toml").write_text(text.replace("[[0.2, 0.2], [0.0, 0.4]]", "[0.0, 0.4]"))
+    assert described.player == read_player(desk.folder / "far.toml").player
+    assert described.make([0.1, 0.1]) is described.player
+    assert described.make([0.0, 0.5]) != described.player
+
+
+def test_the_journal_of_a_fleet_is_served_as_one(desk):
+    (desk.folder / "c.toml").write_text(NAMED)
+    assert desk.do("serve --fleet c.toml").code == 0
+    code, _, err = desk.do("serve named.db")
+    assert code == 1
+    assert "is that of a fleet: name one of its members" in err
+    (desk.folder / "one.toml").write_text(CONFIG)
+    assert desk.do("serve one.toml").code == 0
+    assert "is that of one controller" in desk.do("serve --fleet machines.db").err

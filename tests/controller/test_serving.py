@@ -210,22 +210,119 @@ def test_what_an_order_lacks_is_told_in_its_words(service, line, words):
     assert said(service, TOLD)["ok"]
 
 
-@pytest.mark.parametrize("members", [None, 3, "a", [2], [True], [[0]]])
-def test_a_fleet_is_ordered_by_members(members):
-    service = FleetService(Fleet(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [[0.0], [0.0]]))
-    found = said(service, {"do": "hold", "reason": "x", "members": members})
+FILTER = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
+
+
+@pytest.fixture
+def fleet():
+    return FleetService(Fleet(FILTER, {"north": [0.0], "south": [0.0]}))
+
+
+@pytest.mark.parametrize("members", [3, "north", ["west"], [True], [["north"]], [], ["north"] * 2])
+def test_a_fleet_is_ordered_by_members(fleet, members):
+    found = said(fleet, {"do": "hold", "reason": "x", "members": members})
     assert (found["ok"], found["kind"]) == (False, "invalid")
-    assert said(service, {"do": "hold", "reason": "x", "members": [1]})["ok"]
-    assert said(service, {"do": "status"})["halted"] == {"1": "x"}
+    assert said(fleet, {"do": "hold", "reason": "x", "members": ["south"]})["ok"]
+    assert said(fleet, {"do": "status"})["halted"] == {"south": "x"}
+    assert said(fleet, {"do": "hold", "reason": "y"})["ok"]
+    assert said(fleet, {"do": "status"})["halted"] == {"north": "y", "south": "y"}
 
 
-def test_a_null_of_one_member_of_a_fleet_stops_no_other():
-    service = FleetService(Fleet(SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1), [[0.0], [0.0]]))
+def told_to(*members, **fields):
+    """A round of members of the filter, of one number each."""
+    n = len(members)
+    request = {"do": "tell", "proposal": [[1.0]] * n, "constraint_value": [-0.5] * n}
+    request |= {"constraint_subgradient": [[1.0]] * n, **fields}
+    return request | ({"members": list(members)} if members != ("north", "south") else {})
+
+
+BOTH = ("north", "south")
+
+
+@pytest.mark.parametrize("row", [None, [None]])
+def test_a_null_of_one_member_of_a_fleet_stops_no_other(fleet, row):
+    said(fleet, {"do": "ask"})
+    found = said(fleet, told_to(*BOTH, proposal=[row, [1.0]]))
+    assert "member north: round 1: proposal must be finite" in found["alarms"][0]["sentence"]
+    assert said(fleet, {"do": "ask"})["action"] == [[0.0], [pytest.approx(0.4)]]
+    found = said(fleet, told_to(*BOTH, constraint_value=[-0.5, None]))
+    assert found["alarms"][0]["kind"] == "missing"
+
+
+def test_a_null_in_a_column_that_few_rounds_have_is_no_report():
+    known = LipschitzHull(G_g=1.0, reach=2.0)
+    player, starts = RegionFilter(knowledge=known), {"north": [0.0], "south": [0.0]}
+    service, fleet = FleetService(Fleet(player, starts)), Fleet(player, starts)
+    columns = {
+        "cost_value": [None, 1.0],
+        "value_error": [0.125, None],
+        "slope_error": [None, 0.25],
+        "action": [[-0.25], None],
+        "within": [None, {"class": "Box", "lower": [-0.1], "upper": [0.1]}],
+    }
     said(service, {"do": "ask"})
-    told = {"do": "tell", "proposal": [[None], [1.0]], "constraint_value": [-0.5, -0.5]}
-    found = said(service, told | {"constraint_subgradient": [[1.0], [1.0]]})
-    assert "member 0: round 1: proposal must be finite" in found["alarms"][0]["sentence"]
-    assert said(service, {"do": "ask"})["action"] == [[0.0], [pytest.approx(0.4)]]
+    found = said(service, told_to(*BOTH, **columns))
+    assert found["ok"], found
+    fleet.ask()
+    fleet.tell(
+        proposal=[[1.0], [1.0]],
+        constraint_value=[-0.5, -0.5],
+        constraint_subgradient=[[1.0], [1.0]],
+        cost_value=[np.nan, 1.0],
+        value_error=[0.125, np.nan],
+        slope_error=[np.nan, 0.25],
+        action=[[-0.25], [np.nan]],
+        within=[None, Box([-0.1], [0.1])],
+    )
+    x = said(service, {"do": "ask"})["action"]
+    assert x == fleet.ask().tolist()
+    assert x[1] == [0.1]
+    wrong = said(service, told_to(*BOTH, within=[None, {"class": "OGD"}]))
+    assert wrong["error"].startswith("within[1] must be a set")
+    assert "hint is not used by" in str(said(service, told_to(*BOTH, hint=[[1.0], None])))
+    assert "hint" in service.commands["tell"]
+
+
+def test_members_of_a_fleet_are_told_in_calls_of_their_own(fleet):
+    said(fleet, {"do": "ask"})
+    assert said(fleet, told_to("south"))["ok"]
+    found = said(fleet, {"do": "status"})
+    assert (found["names"], found["rounds"]) == (list(BOTH), {"north": 1, "south": 2})
+    assert "second tell" in said(fleet, told_to("south"))["error"]
+    assert said(fleet, told_to("north"))["ok"]
+    assert "order of Fleet.names" in said(fleet, told_to("south", "north"))["error"]
+
+
+def test_members_come_with_a_player_and_leave(tmp_path):
+    make = {0.5: FILTER}.get
+    with Fleet(FILTER, {"north": [0.0]}, journal=tmp_path / "f.jsonl") as fleet:
+        service = FleetService(fleet, lambda start: make(start[0]), on_missing="retreat")
+        new = {"do": "add", "name": "west", "start": [0.5], "reason": "built"}
+        assert said(service, new)["names"] == ["north", "west"]
+        assert "must be that of no member" in said(service, new)["error"]
+        table = {"class": "SafetyFilter"}
+        other = new | {"name": "east", "player": table, "on_missing": "hold"}
+        found = said(service, other)
+        assert (found["kind"], found["ok"]) == ("invalid", False)
+        constants = {"constants": {"R": 1.0, "G_g": 3.0, "start_slack": 0.1}}
+        assert said(service, other | constants)["names"] == ["north", "west", "east"]
+        alone = said(service, new | constants | {"name": "up"})
+        assert alone["error"] == "player must be given, a table as in the file of the service"
+        gone = said(service, {"do": "remove", "name": "west", "reason": "sold"})
+        assert gone["names"] == ["north", "east"]
+        again = said(service, {"do": "remove", "name": "west", "reason": "sold"})
+        assert "must be the name of one of this fleet" in again["error"]
+    record = read_journal(tmp_path / "f.jsonl")
+    assert [(m.member, m.has_left) for m in record.runs] == [
+        ("north", False),
+        ("west", True),
+        ("east", False),
+    ]
+    assert "G_g=3.0" in record.members["east"].player
+    bare = FleetService(Fleet(FILTER, [[0.0]]))
+    assert said(bare, new)["error"].startswith("player must be given")
+    assert said(bare, {"do": "remove", "name": "0", "reason": "x"})["kind"] == "invalid"
+    assert not {"add", "remove"} & set(Service(Controller(PLAYER, [0.0, 0.0])).commands)
 
 
 def test_tell_before_ask_and_twice_is_refused(service):

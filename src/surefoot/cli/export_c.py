@@ -28,6 +28,9 @@ def export_c(
         Path | None,
         option("FILE", "Also write rounds with their exact results, for a test.", "--vectors"),
     ] = None,
+    member: Annotated[
+        str | None, option("NAME", "Of a journal or a file of a fleet, the member.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write the certified step of a player as one C99 header.
@@ -35,7 +38,7 @@ def export_c(
     The header holds the text of the compiled kernel with the player's constants: an init and a
     step that allocate nothing, the bound on the next g before it is played, and a status code for
     rejected input. Its numbers are exactly the kernel's, if compiled with -ffp-contract=off. The
-    player comes from the journal of a controller, or from a file as for `surefoot serve`, such as
+    player comes from a journal, or from a file as for `surefoot serve`, such as
 
       start = [0.0, 0.0]
       [player]
@@ -48,12 +51,13 @@ def export_c(
     Examples:
       surefoot export-c player.toml --out limiter.h --vectors limiter_vectors.h
       surefoot export-c plant.journal --name plant
+      surefoot export-c fleet.jsonl --member north --name north
     """
     import numpy as np
 
     from surefoot.controller.export import c_header, c_vectors
 
-    player, start, *_ = read_player(source)
+    player, start, *_ = read_player(source, member=member)
     name, d = _name(out) if name is None else name, np.asarray(start).size
     text = c_header(player, d, name=name, start=start)
     if vectors is not None:

@@ -10,13 +10,14 @@ from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, show, table
 
 if TYPE_CHECKING:
-    from surefoot.controller import JournalRecord, JournalRound
+    from surefoot.controller import FleetRecord, JournalRecord, JournalRound
 
 __all__ = ["journal"]
 
 
 def journal(
-    file: Annotated[Path, argument("FILE", "The journal of a controller.")],
+    file: Annotated[Path, argument("FILE", "The journal of a controller or a fleet.")],
+    member: Annotated[str | None, option("NAME", "Of a fleet, show one member.")] = None,
     last: Annotated[int | None, option("N", "Show the latest N rounds.", min=1)] = None,
     round_: Annotated[
         int | None, option("N", "Explain the decision of one round.", "--round", min=1)
@@ -37,43 +38,53 @@ def journal(
     The journal may be in use: it is read as it is at this moment, and nothing is locked or written.
     --last shows a table of the latest rounds; files then have these rounds only.
 
+    Of a fleet the summary has a line for each member, of a large one for those to look at first.
+    Files have the rounds of all members, each with its name; the page compares them. --member
+    selects one, and all options work as for a controller; --round needs it.
+
     Examples:
       surefoot journal machines.jsonl
       surefoot journal machines.jsonl --last 50
       surefoot journal machines.jsonl --round 1204
       surefoot journal machines.jsonl --csv rounds.csv --page machines.html
+      surefoot journal fleet.jsonl --page fleet.html
+      surefoot journal fleet.jsonl --member north --round 1204
     """
-    from surefoot.controller import read_journal
+    from surefoot.controller import FleetRecord, read_journal
 
     if not file.is_file():
-        raise UsageError(f"'{file}' is not a file: give the journal of a controller")
-    record = read_journal(file, latest=last)
+        raise UsageError(f"'{file}' is not a file: give the journal of a controller or a fleet")
+    record = read_journal(file, member=member, latest=last)
     one = None if round_ is None else _round(file, round_, record)
     files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
     for kind, path in written.items():
         _write(kind, record, path)
-    data, lines = _summary(record) | {"written": written}, [] if written else [str(record)]
+    data = _summary_of_many(record) if isinstance(record, FleetRecord) else _summary(record)
+    data, lines = data | {"written": written}, [] if written else [str(record)]
     if last is not None and not written:
-        data["table"], lines = [_data(row) for row in record.rounds], _table(record)
+        data["table"], lines = _data_of(record), _table(record)
     if one is not None:
         data["round"], lines = _data(one) | {"explanation": str(one)}, list(one.sentences())
     show(json, data, [*lines, *(f"{name:<8} {path}" for name, path in written.items())])
 
 
-def _round(file: Path, number: int, record: JournalRecord) -> JournalRound:
-    from surefoot.controller import read_journal
+def _round(file: Path, number: int, record: JournalRecord | FleetRecord) -> JournalRound:
+    from surefoot.controller import FleetRecord, read_journal
 
+    if isinstance(record, FleetRecord):
+        raise UsageError("--round must come with --member NAME for the journal of a fleet")
     if number > record.round_count:
         at_hand = " (its action is at hand)" if number == record.round_count + 1 else ""
         raise UsageError(f"--round must be at most {record.round_count}, got {number}{at_hand}")
-    (one,) = read_journal(file, first=number, last=number).rounds
-    return one
+    found: JournalRecord = read_journal(file, member=record.member, first=number, last=number)
+    return found.rounds[0]
 
 
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
         **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
+        **({} if record.member is None else _member_of(record)),
         "rounds": record.round_count,
         "violations": record.violations,
         "largest": record.worst,
@@ -89,6 +100,48 @@ _SHOWN = (
 )
 
 
+def _member_of(record: JournalRecord) -> dict[str, Any]:
+    """Return what only a member of a fleet has."""
+    names = ("member", "run", "has_left", "halted", "rejected")
+    return {name: getattr(record, name) for name in names}
+
+
+def _summary_of_many(record: FleetRecord) -> dict[str, Any]:
+    members = [_summary(member) for member in record.runs]
+    shared = ("path", "surefoot", "created", "is_open")
+    totals = ("violations", "certified", "missing", "rejected", "within_error", "margin")
+    worst = record.worst_member
+    return {
+        **{name: getattr(record, name) for name in shared},
+        "rounds": record.round_count,
+        **{name: getattr(record, name) for name in totals},
+        "largest": record.worst,
+        "largest_of": None if worst is None else worst.label,
+        "contradicted": [member.label for member in record.contradicted],
+        "halted": record.halted,
+        "notes": [note._asdict() for note in record.notes],
+        "members": [
+            {name: part for name, part in member.items() if name not in shared}
+            for member in members
+        ],
+    }
+
+
+def _data_of(record: JournalRecord | FleetRecord) -> list[dict[str, Any]]:
+    """Return the rounds that were asked for, each with its member if it has one."""
+    return [
+        ({} if each.member is None else {"member": each.member, "run": each.run}) | _data(row)
+        for each in _records(record)
+        for row in each.rounds
+    ]
+
+
+def _records(record: JournalRecord | FleetRecord) -> tuple[JournalRecord, ...]:
+    from surefoot.controller import FleetRecord
+
+    return record.runs if isinstance(record, FleetRecord) else (record,)
+
+
 def _data(row: JournalRound) -> dict[str, Any]:
     certificate: Any = row.certificate
     reason = None if certificate is None else certificate._asdict() | {"words": str(certificate)}
@@ -98,11 +151,18 @@ def _data(row: JournalRound) -> dict[str, Any]:
 _HEAD = ("round", "g", "bound", "length", "action", "why")
 
 
-def _table(record: JournalRecord) -> list[str]:
-    rows = [_cells(row) for row in record.rounds]
+def _table(record: JournalRecord | FleetRecord) -> list[str]:
+    from surefoot.controller import FleetRecord
+
+    is_fleet = isinstance(record, FleetRecord)
+    rows = [
+        (each.label, *_cells(row)) if is_fleet else _cells(row)
+        for each in _records(record)
+        for row in each.rounds
+    ]
     if not rows:
         return ["none of these rounds was reported"]
-    return list(table(_HEAD, rows, right=_HEAD[:4]))
+    return list(table(("member", *_HEAD) if is_fleet else _HEAD, rows, right=_HEAD[:4]))
 
 
 def _cells(row: JournalRound) -> tuple[str, ...]:
@@ -114,13 +174,16 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
     return (str(row.round), *numbers, action.replace("\n", ""), why)
 
 
-def _write(kind: str, record: JournalRecord, path: Path) -> None:
+def _write(kind: str, record: JournalRecord | FleetRecord, path: Path) -> None:
+    from surefoot.controller import FleetRecord
     from surefoot.experiments.export import columns_to_csv, columns_to_parquet
-    from surefoot.experiments.page.journal import write_journal_page
+    from surefoot.experiments.page.journal import write_fleet_page, write_journal_page
 
-    if kind == "page":
+    if kind != "page":
+        write = columns_to_csv if kind == "csv" else columns_to_parquet
+        write(record.columns(), path)
+    elif isinstance(record, FleetRecord):
+        write_fleet_page(path, record)
+    else:
         latest = [_cells(row) for row in record.rounds[:-51:-1]]
         write_journal_page(path, record, _HEAD, latest)
-        return
-    write = columns_to_csv if kind == "csv" else columns_to_parquet
-    write(record.columns(), path)

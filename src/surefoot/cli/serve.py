@@ -30,7 +30,7 @@ def serve(
         Path | None, option("FILE", "The journal: continued if it exists, else created.")
     ] = None,
     fleet: Annotated[
-        bool, typer.Option("--fleet", help="Serve a fleet: the start is a list of first actions.")
+        bool, typer.Option("--fleet", help="Serve a fleet: the file has members with a start each.")
     ] = False,
 ) -> None:
     """Serve a controller to a program in any language.
@@ -52,12 +52,18 @@ def serve(
       G_g = 1.1
       start_slack = 0.2
 
-    The file may be a journal: then its player is served from its start. With --fleet the start is a
-    list of first actions, the journal a folder, and requests have one entry per member.
+    The file may be a journal: then its player is served from its start. With --fleet the file has
+    members with their names, and requests have lists with one entry per member; a request can name
+    the members that it is about, and {"do": "add"} and {"do": "remove"} let them come and leave:
+
+      [members]
+      north = [0.2, 0.2]
+      south = [0.1, 0.1]
 
     Examples:
       surefoot serve machines.toml
       surefoot serve machines.toml --journal monday.jsonl
+      surefoot serve --fleet chargers.toml
     """
     from surefoot.controller import Controller
     from surefoot.controller.serve import FleetService, Service
@@ -66,7 +72,10 @@ def serve(
     if journal is not None:
         described = described._replace(journal=journal)
     with _make(described, fleet) as served:
-        service = Service(served) if isinstance(served, Controller) else FleetService(served)
+        if isinstance(served, Controller):
+            service = Service(served)
+        else:
+            service = FleetService(served, described.make, **described.policies)
         _answer_all(service, sys.stdin.buffer, sys.stdout.buffer)
 
 
@@ -74,7 +83,7 @@ def _make(described: Described, fleet: bool) -> Controller | Fleet:
     from surefoot.controller import Controller, Fleet
     from surefoot.controller.configuring import reaction_of
 
-    player, start, journal, policies = described
+    player, start, journal, policies, _ = described
     if fleet:
         if journal is None:
             return Fleet(player, start, **policies)

@@ -5,11 +5,14 @@ from surefoot.controller.controller import Controller as Controller
 from surefoot.controller.explanation import Explanation as Explanation
 from surefoot.controller.fleet import Fleet as Fleet
 from surefoot.controller.journal import LostRoundsError as LostRoundsError
-from surefoot.controller.live import JournalWarning as JournalWarning
-from surefoot.controller.reading import (
+from surefoot.controller.journal_record import (
+    FleetRecord as FleetRecord,
     JournalNote as JournalNote,
     JournalRecord as JournalRecord,
     JournalRound as JournalRound,
+)
+from surefoot.controller.live import JournalWarning as JournalWarning
+from surefoot.controller.reading import (
     is_journal as is_journal,
     read_journal as read_journal,
 )

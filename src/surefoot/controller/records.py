@@ -1,5 +1,7 @@
 """The lines of a journal: runs, states, rounds and orders as plain data, and back."""
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +20,13 @@ from surefoot.controller.members import Group, Members, Name, Outcome, Report, S
 from surefoot.controller.restored import check_loop
 from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
-from surefoot.core.errors import DamagedError, StoreError, first_line
+from surefoot.core.errors import (
+    DamagedError,
+    InvalidValueError,
+    StoreError,
+    first_line,
+    suggest,
+)
 from surefoot.core.feedback import FIELDS, Feedback
 from surefoot.core.plain import (
     NotPlainError,
@@ -34,6 +42,7 @@ from surefoot.kernel_bridge import info_of_step, state_of_block, unpack_block
 from surefoot.knowledge.anchor import ANCHORS, Anchor
 
 __all__ = [
+    "Certificates",
     "Steps",
     "describe_others",
     "describe_round",
@@ -45,12 +54,15 @@ __all__ = [
     "loop_from",
     "next_action",
     "player_of",
+    "read_run",
+    "read_runs",
     "read_steps",
     "run_from",
     "runs_from",
     "snapshot_of",
     "state_of",
     "states_from",
+    "unknown_member",
 ]
 
 _RECORDS = (*ANCHORS, Breach, Halt, LoopState, ReturnPath)
@@ -59,6 +71,9 @@ _JOURNAL_KEYS = tuple(field.journal for field in FIELDS)
 _KEYS = {field.name: field.journal for field in FIELDS if field.journal is not None}
 _CHUNKS = 64
 """How many snapshots have all members of a fleet: none takes longer than a round."""
+_JOINED = b'{"kind":"joined"'
+_LISTED = 10
+"""How many names a sentence lists."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
 
 
@@ -342,12 +357,46 @@ def _starts_of(header: Mapping[str, Any]) -> Array:
     return starts
 
 
-def read_run(path: str | os.PathLike[str], **given: object) -> Run:
-    """Return the run of a journal, from its first line: to export it, or to serve it again."""
+def read_run(path: str | os.PathLike[str], member: Name = None, **given: object) -> Run:
+    """Return the run that a journal begins with: to export it, or to serve it again.
+
+    Args:
+        path: of the journal.
+        member: of a fleet, whose; one that came later counts, too, the last of its name.
+        given: what could not be stored.
+    """
     reader = Reader(path)
-    if "members" in reader.header:
-        raise StoreError(f"{reader.name} is that of a fleet: name the journal of one controller")
-    return run_from(reader, reader.header, given, reader.size)
+    runs = runs_from(reader, reader.header, given, reader.size)
+    is_fleet = None not in runs
+    if member is None and is_fleet:
+        raise StoreError(f"{reader.name} is that of a fleet: name one of its members")
+    if member is not None and not is_fleet:
+        raise checks.invalid("member", "left out for the journal of one controller", member)
+    for line in reader if is_fleet else ():
+        if line.startswith(_JOINED):
+            record = reader.parse(line)
+            runs[record["member"]] = run_from(reader, record, given, len(line))
+    if member not in runs:
+        raise unknown_member(str(member), map(str, runs))
+    return runs[member]
+
+
+def read_runs(path: str | os.PathLike[str]) -> dict[Name, Run]:
+    """Return what every member plays at the beginning of the journal of a fleet."""
+    reader = Reader(path)
+    runs = runs_from(reader, reader.header, {}, reader.size)
+    if None in runs:
+        raise StoreError(f"{reader.name} is that of one controller, and of no fleet")
+    return runs
+
+
+def unknown_member(member: str, names: Iterable[str]) -> InvalidValueError:
+    """Return the error for a member that a journal does not have."""
+    few = list(names)
+    advice = suggest(member, few)
+    if "did you mean" not in advice and len(few) > _LISTED:
+        advice = f"; the first of {len(few):,}: {', '.join(few[:_LISTED])}"
+    return InvalidValueError(f"member must be one of the journal's, got {member!r}{advice}")
 
 
 def _entries(data: object) -> Iterator[tuple[str, object]]:
@@ -380,12 +429,13 @@ def states_from(
         name: of the journal, in sentences.
         state: as a snapshot has it.
         names: of all members, in their order.
-        runs: what each plays.
+        runs: what each plays; the states of the others are not read.
     """
     loops: dict[Name, LoopState] = {}
     with reading_back(name, "state"):
         for member, data in state["loops"].items():
-            loops[member] = loop_from(name, data, runs[member])
+            if member in runs:
+                loops[member] = loop_from(name, data, runs[member])
         for rows in state["rows"]:
             for i, loop in _loops_of(rows, names, runs):
                 if names[i] in loops:
@@ -401,14 +451,18 @@ def _loops_of(
     blocks, values = decode(rows["blocks"]), decode(rows["values"])
     rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
     certificates, n = rows["certificates"], len(rows["members"])
-    proofs = [None] * n if certificates is None else _certificates(certificates, range(n))
+    proofs = [None] * n if certificates is None else list(Certificates(certificates))
     if not n or len(blocks) != n:
         raise NotPlainError(f"{len(blocks)} blocks of {n} members")
-    first = runs[names[rows["members"][0]]]
-    rule = first.rule
+    known = [runs[names[i]] for i in rows["members"] if names[i] in runs]
+    if not known:  # all have left since
+        return
+    first, rule = known[0], known[0].rule
     doubtful = _find_doubtful(first, rows["layout"], blocks)
     parts = (rows["members"], blocks, values, rounds, *anchors, proofs, doubtful)
     for i, block, value, t, place, bound, since, proof, is_doubtful in zip(*parts, strict=True):
+        if names[i] not in runs:
+            continue
         run = runs[names[i]]
         is_like_first = rule is not None and run.algorithm is first.algorithm and not is_doubtful
         state: Any = unpack(run, rows["layout"], block) if not is_like_first else None
@@ -461,18 +515,55 @@ class Steps(NamedTuple):
         rounds: the round of each.
         columns: what they reported.
         actions: the next ones.
-        certificates: those of the next actions, in columns or in a list.
+        certificates: those of the next actions.
     """
 
     at: Array
     rounds: Array
     columns: dict[str, Array]
     actions: Array
-    certificates: Any
+    certificates: Certificates
 
-    def certificate(self, row: int) -> PlainTable:
-        """Return the certificate of one action."""
-        return next(_certificates(self.certificates, [row]))
+
+class Certificates:
+    """The certificates of members, in columns or in a list; a table is made when it is asked for.
+
+    Args:
+        data: as a line has them.
+
+    Attributes:
+        size: how many there are.
+    """
+
+    def __init__(self, data: Any) -> None:
+        self._tables: list[PlainTable] | None = data if isinstance(data, list) else None
+        self._columns: dict[str, Array] = {}
+        if self._tables is not None:
+            self.size = len(self._tables)
+            return
+        self._columns = {name: decode(part) for name, part in data["columns"].items()}
+        self._head: PlainTable = {"class": data["class"], **data["same"]}
+        sizes = {len(part) for part in self._columns.values()}
+        if len(sizes) != 1:
+            raise NotPlainError(f"the columns of certificates have the lengths {sorted(sizes)}")
+        (self.size,) = sizes
+
+    def table(self, row: int) -> PlainTable:
+        """Return the certificate of one member as plain data."""
+        if self._tables is not None:
+            return self._tables[row]
+        return {**self._head, **{n: _plain(v[row].item()) for n, v in self._columns.items()}}
+
+    def certificate(self, row: int) -> Certificate | None:
+        """Return the certificate of one member."""
+        return certificate_from(self.table(row))
+
+    def column(self, name: str) -> Array | None:
+        """Return a number of each; None unless it is there as a column."""
+        return self._columns.get(name)
+
+    def __iter__(self) -> Iterator[PlainTable]:
+        return map(self.table, range(self.size))
 
 
 def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
@@ -485,9 +576,15 @@ def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
     places = table["members"]
     at = np.arange(len(names)) if places is None else np.array(places, dtype=np.int64)
     columns = {name: decode(table[key]) for name, key in _KEYS.items() if key in table}
-    steps = Steps(at, decode(table["round"]), columns, decode(table["next"]), table["certificates"])
-    parts = (*columns.values(), steps.rounds, steps.actions)
-    fits = {len(part) for part in parts} == {len(at)} and bool((np.diff(at) > 0).all())
+    steps = Steps(
+        at,
+        decode(table["round"]),
+        columns,
+        decode(table["next"]),
+        Certificates(table["certificates"]),
+    )
+    sizes = {len(part) for part in (*columns.values(), steps.rounds, steps.actions)}
+    fits = sizes | {steps.certificates.size} == {len(at)} and bool((np.diff(at) > 0).all())
     if not (len(at) and fits and at[0] >= 0 and at[-1] < len(names)):
         raise NotPlainError(f"the columns of {len(at)} members do not fit")
     return steps
@@ -505,28 +602,15 @@ def expand(names: Sequence[Name], line: Mapping[str, Any]) -> Iterator[tuple[Nam
         return
     time = {"time": line["time"]}
     for table in line.get("steps", ()):
-        at, rounds, columns, actions, stored = read_steps(names, table)
-        certificates = _certificates(stored, range(len(at)))
+        at, rounds, columns, actions, certificates = read_steps(names, table)
         plain = {_KEYS[name]: part.tolist() for name, part in columns.items()}
-        triples = zip(at.tolist(), rounds.tolist(), certificates, strict=True)
-        for row, (i, t, certificate) in enumerate(triples):
+        for row, (i, t) in enumerate(zip(at.tolist(), rounds.tolist(), strict=True)):
             fields = {key: part[row] for key, part in plain.items()}
-            end = {"next": actions[row].tolist(), "certificate": certificate}
+            end = {"next": actions[row].tolist(), "certificate": certificates.table(row)}
             head = {"kind": "round", "member": names[i], "round": t}
             yield names[i], {**head, **time, **fields, **end}
     for record in line["records"]:
         yield record["member"], {**time, **record}
-
-
-def _certificates(data: Any, rows: Iterable[int]) -> Iterator[PlainTable]:
-    """Yield the certificates of some rows, one table for each, from columns or from a list."""
-    if isinstance(data, list):
-        yield from (data[row] for row in rows)
-        return
-    columns = {name: decode(part).tolist() for name, part in data["columns"].items()}
-    head = {"class": data["class"], **data["same"]}
-    for row in rows:
-        yield {**head, **{name: _plain(part[row]) for name, part in columns.items()}}
 
 
 def _plain(value: Any) -> Any:

@@ -14,10 +14,17 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.controller import records
-from surefoot.controller.decide import apply_order, decide
+from surefoot.controller.decide import decide
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.members import Members, Name, Report, Solo, begin_member
+from surefoot.controller.members import (
+    Members,
+    Name,
+    Report,
+    Solo,
+    begin_member,
+    order_one,
+)
 from surefoot.controller.records import Steps
 from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
@@ -449,12 +456,13 @@ class _Shadows:
     def _begin(self, record: PlainTable, fresh: list[Name]) -> None:
         """Begin with the members whose newest state a line has."""
         assert self.many is not None
-        reader, runs = self.reader, self.tail.runs
+        # Others may have left since, or come back with another player.
+        reader, runs = self.reader, {name: self.tail.runs[name] for name in fresh}
         loops: dict[Name, LoopState] = {}
         if record.get("state") is not None:
             loops = records.states_from(reader.name, record["state"], self.many.names, runs)
         for each in record.get("records", [record]):
-            if "loop" in each:
+            if "loop" in each and each["member"] in runs:
                 name = each["member"]
                 loops[name] = records.loop_from(reader.name, each["loop"], runs[name])
         stored = {name: (runs[name], loops.get(name) or begin_member(runs[name])) for name in fresh}
@@ -488,7 +496,7 @@ class _Shadows:
         assert before is not None
         names = before.names
         is_ready = np.array([names[i] in self.ready for i in steps.at.tolist()])
-        at = steps.at[is_ready]
+        at, chosen = steps.at[is_ready], np.flatnonzero(is_ready).tolist()
         if not len(at):
             return None
         if other := np.flatnonzero(before.rounds[at] != steps.rounds[is_ready]).tolist():
@@ -509,8 +517,7 @@ class _Shadows:
                 t = int(after.rounds[i]) - 1
                 return Difference(t, "action", x, derived[row], names[i])
             run, loop = after.get(names[i])
-            stored_at = int(np.flatnonzero(is_ready)[row])
-            proof = records.certificate_from(steps.certificate(stored_at))
+            proof = steps.certificates.certificate(chosen[row])
             state = move_to(run.algorithm, loop.state, x)
             changes[names[i]] = (run, loop._replace(state=state, proof=proof))
         self.is_rebuilt |= bool(changes)
@@ -563,7 +570,8 @@ class Shadow:
             then = self.run
             if "player" in record:
                 then = records.run_from(self.reader, record, self.given, size)
-            self.loop, self.run = apply_order(self.run, self.loop, record, then).loop, then
+            decision = order_one(record.get("member"), self.run, self.loop, record, then)
+            self.loop, self.run = decision.loop, then
             return self._compare_next(record)
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])

@@ -8,14 +8,17 @@ import json
 import logging
 import math
 import warnings
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
 from surefoot import __version__, sets
 from surefoot.controller.alarms import Alarm
+from surefoot.controller.configuring import player_from
 from surefoot.controller.controller import Controller
 from surefoot.controller.fleet import Fleet
 from surefoot.core.errors import StoreError, SurefootError
+from surefoot.core.feedback import FIELDS
 from surefoot.core.plain import PlainTable, build, json_plain
 from surefoot.guarantees import PremiseError
 
@@ -28,8 +31,13 @@ LONGEST = 1_000_000
 """Bytes of a request, its end of line not counted."""
 
 _WORDS = 1_000  # characters of a sentence and of an id: an answer is one short line
-_COMMANDS = ("ask", "tell", "announce", "explain", "note", "hold", "retreat", "resume")
+_COMMANDS = (
+    *("ask", "tell", "announce", "explain", "note", "hold", "retreat", "resume"),
+    *("add", "remove"),
+)
 _NO_JSON = ("player", "start")  # what a program in another language has not
+_NEW = {"start": None, "player": None, "constants": None, "domain": None, "horizon": None}
+"""What describes a new member in JSON, as in the file of the service."""
 
 Answer: TypeAlias = PlainTable
 
@@ -198,26 +206,62 @@ class FleetService(Service):
 
     Args:
         fleet: the players; its maker closes it.
+        make: makes the player of a new member from its start; None if a request must have it.
+        policies: of new members, as for :meth:`Fleet.add`, unless a request has others.
 
     Example:
         >>> from surefoot import Ball
         >>> from surefoot.rules import SafetyFilter
         >>> player = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
-        >>> service = FleetService(Fleet(player, [[0.0], [0.0]]))
+        >>> service = FleetService(Fleet(player, {"north": [0.0], "south": [0.0]}))
         >>> service.answer(b'{"do": "ask"}')
         '{"ok": true, "round": 1, "action": [[0.0], [0.0]]}'
+        >>> service.answer(b'{"do": "remove", "name": "south", "reason": "sold"}')
+        '{"ok": true, "round": 1, "names": ["north"]}'
     """
 
     longest: ClassVar[int] = 100 * LONGEST
 
+    def __init__(
+        self, fleet: Fleet, make: Callable[[Any], Any] | None = None, **policies: Any
+    ) -> None:
+        super().__init__(fleet)
+        self._make = make
+        self.commands["add"] |= _NEW | policies
+
     def _tell(self, **fields: Any) -> None:
-        numbers = {name: _with_nan(fields[name]) for name in _OF_MEMBERS}
-        super()._tell(**fields | numbers)
+        d = self._controller.dimension
+        numbers = {name: _with_nan(fields[name], d * is_row) for name, is_row in _NUMBERS.items()}
+        sets = fields["within"]
+        if isinstance(sets, list):
+            sets = [one if one is None else _set(one, f"within[{i}]") for i, one in enumerate(sets)]
+        self._controller.tell(**fields | numbers | {"within": sets})
+
+    def _add(self, name: Any, start: Any, reason: Any, player: Any, **fields: Any) -> Answer:
+        """Let a member come, with the player of the service or another one."""
+        options = {key: fields.pop(key) for key in ("constants", "domain", "horizon")}
+        if player is not None:
+            player = player_from(player, start=start, **options)
+        elif self._make is None or any(part is not None for part in options.values()):
+            _refuse("player must be given, a table as in the file of the service")
+        else:
+            player = self._make(start)
+        self._controller.add(name, player, start, reason, **fields)
+        return {"names": list(self._controller.names)}
+
+    def _remove(self, **fields: Any) -> Answer:
+        self._controller.remove(**fields)
+        return {"names": list(self._controller.names)}
 
     def _status(self) -> Answer:
         fleet = self._controller
-        halted = {str(i): reason for i, reason in fleet.halted.items()}
-        return {"fleet": repr(fleet), "members": len(fleet), "halted": halted}
+        return {
+            "fleet": repr(fleet),
+            "dimension": fleet.dimension,
+            "names": list(fleet.names),
+            "rounds": fleet.rounds,
+            "halted": fleet.halted,
+        }
 
 
 # --- what comes in -------------------------------------------------------------------------------
@@ -246,14 +290,26 @@ def _parse(line: bytes, longest: int) -> PlainTable:
     return request
 
 
-_OF_MEMBERS = ("cost_gradient", "proposal", "constraint_value", "constraint_subgradient")
+_ROWS = ("gradient", "slopes", "action", "hint")
+_NUMBERS = {
+    field.name: field.reader in _ROWS
+    for field in FIELDS
+    if field.fleet and field.reader not in ("set", "context")
+}
+"""The columns of numbers that a fleet is told, and whether an entry is a vector."""
 
 
-def _with_nan(value: Any) -> Any:
-    """Return lists with NaN for each null, a missing number."""
+def _with_nan(value: Any, d: int) -> Any:
+    """Return a column with NaN for each null, which is no report.
+
+    Args:
+        value: of the request.
+        d: the length of a vector; 0 if an entry is a number.
+    """
     if not isinstance(value, list):
         return value
-    return [math.nan if part is None else _with_nan(part) for part in value]
+    nothing = [math.nan] * d if d else math.nan
+    return [nothing if part is None else _with_nan(part, 0) for part in value]
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -31,11 +31,7 @@ _KINDS: dict[str, type[Kind]] = {
 }
 _PARTS = ("proposer", "knowledge")
 """What a certified rule is made of: its name certifies nothing, so any name will do."""
-_WRAPPERS = {
-    "Delayed": "base delay copies late",
-    "Probing": "base probe doubt near",
-    "ValuesFollower": "base probe doubt near",
-}
+_WRAPPERS = {"Delayed": "base delay copies late"}
 _SHOWN = 8
 
 
@@ -44,6 +40,7 @@ class Player:
 
     Args:
         line: the first line of a journal, or one that resumes with another player.
+        kinds: what is known by other members, by the table of a line that says so.
 
     Attributes:
         encoded: the player as it stands there, with its guarantee and its start.
@@ -68,7 +65,7 @@ class Player:
     turns: int
     is_late: bool
 
-    def __init__(self, line: dict[str, Any]) -> None:
+    def __init__(self, line: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
         self.start: Point = vector(line["start"], len(line["start"]), "start")
         self.start_bound: Fraction | None = None
@@ -77,6 +74,7 @@ class Player:
         self.errors: dict[str, Any] = {}
         self.delay, self.turns, self.is_late = 0, 1, False
         self.ramp: list[Fraction] | Fraction | None = None
+        self._kinds = {} if kinds is None else kinds
         self._read(line["player"])
 
     def _read(self, player: Any) -> None:
@@ -108,9 +106,11 @@ class Player:
         if errors["slope"] != {"number": "inf"}:  # slopes that do not count may err by anything
             self.slope = number(errors["slope"], "slope", 0)
         try:
-            self.kind = _KINDS[known["class"]](known, len(self.start))
+            self.kind = self._kinds.get(id(known)) or _KINDS[known["class"]](known, len(self.start))
         except UnjudgedError:
             return
+        if self.kind.is_shared:
+            self._kinds[id(known)] = self.kind
         if (bound := known.get("start_bound")) is not None:
             self.start_bound = number(bound, "start_bound")
         if isinstance(ramp, dict | list) and "number" not in ramp:
@@ -125,14 +125,21 @@ class Player:
         is_grid = isinstance(domain, dict) and domain.get("class") == "Grid"
         return self.kind.convex and not self.kind.in_contexts and not is_grid
 
-    def __str__(self) -> str:
-        found, left = [], self.encoded["player"]
+    @property
+    def words(self) -> str:
+        """The player in the form of constructors, with all its constants."""
+        parts, left = [], self.encoded["player"]
         while isinstance(left, dict) and "base" in left:
-            found.append(_describe({n: v for n, v in left.items() if n != "base"}))
+            parts.append(_describe({n: v for n, v in left.items() if n != "base"}))
             left = left["base"]
         if isinstance(left, dict):  # what proposes certifies nothing
             left = {n: v for n, v in left.items() if n != "proposer"}
-        return " of ".join([*found, _describe(left)]) + f", from {_describe(self.encoded['start'])}"
+        return " of ".join([*parts, _describe(left)])
+
+    @property
+    def start_words(self) -> str:
+        """The start, likewise."""
+        return _describe(self.encoded["start"])
 
 
 def _describe(data: Any) -> str:
