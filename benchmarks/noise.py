@@ -35,7 +35,6 @@ from surefoot.rules import (
     CostProbing,
     Delayed,
     LeaderFollower,
-    Probing,
     ValuesAveraging,
     ValuesFollower,
 )
@@ -89,10 +88,9 @@ def attack(number: int, *, told: float = 1.0, failure: float = 0.05, played: int
     slack = -float(g_of.value(np.zeros(d)))
     sigma = slack * 10 ** rng.uniform(-2, -0.5)
     values = number % 5 == 4
-    base: Any = LeaderFollower(G_g=1.0 + 1e-9, domain=ball)
-    player = Averaged(
-        base=Probing(base=base) if values else base, sigma=told * sigma, failure=failure
-    )
+    rule = ValuesFollower if values else LeaderFollower
+    base = rule(G_g=1.0 + 1e-9, domain=ball)
+    player = Averaged(base=base, sigma=told * sigma, failure=failure)
     state, worst, uncovered, way = player.init(np.zeros(d)), -math.inf, False, 0.0
     aim = rng.normal(size=d)
     for _ in range(played):

@@ -341,7 +341,9 @@ def _changing_errors(rng: Any, judge: _Judge, world: World, played: int, factor:
 
     def turn(t: int, state: Any) -> tuple[Array, float, Any]:
         # The base of a probe is often read badly and its ends well.
-        bad = rng.random() < (0.2 if getattr(state, "probing", -1) >= 0 else 0.6)
+        probes = getattr(state, "probing", -1) >= 0  # of Measuring; of Probing the learner knows
+        probes = probes or getattr(getattr(state, "learner", None), "probes", 0) > 0
+        bad = rng.random() < (0.2 if probes else 0.6)
         nu = world.depth * 10 ** rng.uniform(-4, -0.7) if bad else 0.0
         return _wish(rng, world, state.x), factor * _read(rng, 0.0, nu), nu
 

@@ -106,14 +106,14 @@ def test_constructors_of_certified_rules_take_a_ramp(player):
         lambda: CertifiedPFS.default(KNOWN, ramp=0.1),
         lambda: SafetyFilter.default(KNOWN, ramp=0.1),
         lambda: RegionFilter.default(KNOWN, ramp=0.1),
-        lambda: ValuesFollower(G_g=1.0, domain=BALL, probe=0.01, ramp=0.1),
+        lambda: ValuesFollower.default(KNOWN, None, BALL, ramp=0.1),
         lambda: Delayed(base=LeaderFollower(G_g=1.0, domain=BALL, ramp=0.1), delay=1),
         lambda: Averaged(
             base=LeaderFollower(G_g=1.0, domain=BALL, ramp=0.1), sigma=0.1, failure=0.1
         ),
     ],
 )
-def test_tunings_values_only_and_wrappers_take_no_ramp(make):
+def test_tunings_and_wrappers_take_no_ramp(make):
     with pytest.raises((SurefootError, TypeError), match="ramp"):
         make()
 

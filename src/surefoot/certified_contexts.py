@@ -77,9 +77,13 @@ class InContexts:
 
     def want(self, state: Memory, x: Array) -> Memory:
         """Return the state that proposes x in a round whose context is not announced yet."""
-        return state if state.plan is None else state._replace(plan=state.plan._replace(proposal=x))
+        if state.plan is None:
+            return state
+        learner = self.proposer.interrupt(state.learner)
+        return state._replace(learner=learner, plan=state.plan._replace(proposal=x))
 
     def stand_at(self, state: Memory, x: Array, context: Context) -> Memory:
         """Return the state that plays x in a context, without a region."""
         memory = self.knowledge.announce(state.memory, context)
-        return state._replace(x=freeze(x.copy()), memory=memory)
+        learner = self.proposer.interrupt(state.learner)
+        return state._replace(x=freeze(x.copy()), memory=memory, learner=learner)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
@@ -102,6 +103,8 @@ class Pair(InContexts, OfParts):
             raise checks.invalid(
                 "knowledge", f"of contexts for {type(learner).__name__}", knowledge
             )
+        if not learner.reads_slopes:
+            knowledge = _certify_by_values(knowledge, learner)
         if missing := sorted(learner.reads - knowledge.offers):
             raise InvalidValueError(
                 f"{type(learner).__name__} reads region.{missing[0]}, which "
@@ -138,14 +141,24 @@ class Pair(InContexts, OfParts):
         in_contexts = {"context"} if self.knowledge.in_contexts else set()
         return Needs(
             cost_gradients=self.proposer.cost_gradients,
-            constraint_subgradients=int(self.knowledge.slopes != "unused"),
+            constraint_subgradients=int(self.reads_slopes),
             proposals=1 - self.proposer.cost_gradients,
             separately=separately,
             work=f"m {self.proposer.work}" if separately else self.proposer.work,
             numpy_only=one_run,
             one_run=one_run,
-            fields=USES | in_contexts | self.proposer.fields,
+            fields=USES - self._unused | in_contexts | self.proposer.fields,
         )
+
+    @property
+    def _unused(self) -> frozenset[str]:
+        """The fields of other pairs that this one does not use."""
+        return frozenset() if self.proposer.reads_slopes else frozenset({"slope_error"})
+
+    @property
+    def reads_slopes(self) -> bool:
+        """Whether a reported subgradient is used."""
+        return bool(self.proposer.reads_slopes) and self.knowledge.slopes != "unused"
 
     @property
     def errors(self) -> Errors:
@@ -166,6 +179,9 @@ class Pair(InContexts, OfParts):
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action; the first must be the start if it has a start_bound."""
         located = super().locate(state, feedback)
+        if not self.proposer.reads_slopes and feedback.constraint_subgradient is not None:
+            name = type(self).__name__
+            raise InvalidValueError(f"constraint_subgradient is not used by {name}: leave it out")
         is_first = self.knowledge.bounds_start and not state.memory.rounds
         if is_first and not (located.action == state.x).all():
             rule = "the start until it was measured, because start_bound is given"
@@ -177,7 +193,8 @@ class Pair(InContexts, OfParts):
         if not np.any(state.memory.rounds) and state.plan is None:
             first: CertifiedState = self.init(x)
             return first
-        return state._replace(x=freeze(np.array(x)))
+        learner = self.proposer.interrupt(state.learner)
+        return state._replace(x=freeze(np.array(x)), learner=learner)
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the domain."""
@@ -192,7 +209,9 @@ class Pair(InContexts, OfParts):
             first: CertifiedState = self.init(x)
             return first
         x, plan = freeze(np.array(x)), None if state.plan is None else Plan(x)
-        return state._replace(x=x, memory=self.knowledge.age(state.memory, state.x), plan=plan)
+        memory = self.knowledge.age(state.memory, state.x)
+        learner = self.proposer.interrupt(state.learner)
+        return state._replace(x=x, memory=memory, learner=learner, plan=plan)
 
     def observer(self) -> Any:
         """Return the observer of the proposer's regret bound; None without one."""
@@ -208,3 +227,11 @@ def as_proposer(candidate: Any) -> Proposer:
     if not isinstance(candidate, Proposer):
         raise checks.invalid("proposer", "a proposer, as Proposals(), or an algorithm", candidate)
     return candidate
+
+
+def _certify_by_values(knowledge: Knowledge, learner: Proposer) -> Knowledge:
+    """Return knowledge for which subgradients only steer; raise unless values certify."""
+    if knowledge.slopes == "certify" or knowledge.row_count > 1:
+        rule = f"of one limit that values certify, for {type(learner).__name__}"
+        raise checks.invalid("knowledge", rule, knowledge)
+    return replace(knowledge, errors=replace(knowledge.errors, slope=math.inf))

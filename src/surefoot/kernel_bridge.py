@@ -186,8 +186,20 @@ class Layout:
         for name, where, shape in self._arrays:
             parts[name] = block[where] if len(shape) == 1 else block[where].reshape(shape)
         for group, entries in self._groups.items():
-            parts[group] = {entry: parts.pop(name) for entry, name in entries.items()}
+            parts[group] = _group({entry: parts.pop(name) for entry, name in entries.items()})
         return parts
+
+
+def _group(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return parts with those of dotted names in dicts by their first word, at every depth."""
+    found, groups = {}, dict[str, dict[str, Any]]()
+    for name, part in parts.items():
+        group, dot, entry = name.partition(".")
+        if dot:
+            groups.setdefault(group, {})[entry] = part
+        else:
+            found[name] = part
+    return found | {group: _group(entries) for group, entries in groups.items()}
 
 
 class StateLayout(Layout):
@@ -269,8 +281,9 @@ class Rule:
         at: where the numbers of these are.
         numbers: the class of these numbers, without those that the proposer notes.
         noted: the class of the numbers that the proposer notes.
+        counts: the numbers of a block that count something: their names, where they are, and the
+            largest that each may be.
         count: where a block counts the rows of its last part that are used; None if all are.
-        most_count: the largest number there.
         certificates: the names of the inequalities that certify an action, by number.
     """
 
@@ -307,11 +320,12 @@ class Rule:
         self.note, self.lags = slice(note.first, note.end), self.vectors["lags"]
         self.last_number = max(self.first_numbers.stop, note.end, self.lags.stop)
         self.kind_of_certificate = self.at["kind"]
-        counts = [(name, most) for name, _, most in state if most is not None]
-        name, most_count = counts[0] if counts else ("", 0)
-        self.most_count: int = most_count
-        self.count = self.layout.slices[name].start if counts else None
-        self.counted = name.removeprefix("learner.").removesuffix(".count")
+        self.counts: tuple[tuple[str, int, int], ...] = tuple(
+            (name.removesuffix(".count").rpartition(".")[2], self.layout.slices[name].start, most)
+            for name, _, most in state
+            if most is not None
+        )
+        self.count = self.counts[-1][1] if self.counts else None
         self.form = (type(self.knowledge), type(self.proposer), self.layout.parts)
 
     @property
@@ -704,8 +718,12 @@ def step_in_place(rule: Rule, block: Array, feedback: Feedback, out: Array) -> b
         return False
     status: int = extension.step(rule.handle, block, feedback, out)
     if status == extension.SF_NO_STATE:
-        raise InvalidValueError(
-            f"state must have a number of {rule.counted} that is whole and from 0 to "
-            f"{rule.most_count}, got {block[rule.count]}"
-        )
+        name, at, most = next(each for each in rule.counts if not _counts(block[each[1]], each[2]))
+        rule_words = f"a number of {name} that is whole and from 0 to {most}"
+        raise InvalidValueError(f"state must have {rule_words}, got {block[at]}")
     return status == int(extension.SF_OK)
+
+
+def _counts(number: float, most: int) -> bool:
+    """Return whether a number is whole and from 0 to a largest; a NaN is not."""
+    return bool(0 <= number <= most and number == int(number))

@@ -37,6 +37,7 @@ class Case(NamedTuple):
         engine: what plays.
         is_wrong: whether constants are smaller than the true ones.
         seed: of the world, the orders and the readings.
+        door: through which it is played: a controller, or a fleet of two members.
     """
 
     setting: Setting
@@ -47,6 +48,7 @@ class Case(NamedTuple):
     engine: str = "python"
     is_wrong: bool = False
     seed: int = 0
+    door: str = "controller"
 
     def __str__(self) -> str:
         inside = f"{self.proposer} {self.option}".strip() + f" + {self.setting}"
@@ -54,12 +56,12 @@ class Case(NamedTuple):
         for wrapping in self.wrappings:
             inside = f"{wrapping}({inside})"
         wrong = ", wrong constants" if self.is_wrong else ""
-        return f"{inside}, {self.engine}, seed {self.seed}{wrong}"
+        return f"{inside}, {self.engine}, {self.door}, seed {self.seed}{wrong}"
 
     @property
     def rng(self) -> np.random.Generator:
         """Random numbers by content: those of a case do not depend on other cases."""
-        text = repr(self._replace(engine=""))
+        text = repr(self._replace(engine="", door="controller"))
         return np.random.default_rng(zlib.crc32(text.encode()))
 
 
@@ -154,6 +156,10 @@ def all_cases() -> Iterator[Case]:
                 yield case._replace(engine=engine)
     for case in bare_cases():
         yield case._replace(engine=kernel.engines()[0], is_wrong=True)
+    for engine in kernel.engines():
+        for cases in (bare_cases(), wrapped_cases(1, 4)):
+            for case in cases:
+                yield case._replace(engine=engine, door="fleet")
 
 
 def sample(each: int, seed: int, *, tries: int = 20, engines: Sequence[str] = ()) -> list[Case]:
@@ -169,7 +175,7 @@ def sample(each: int, seed: int, *, tries: int = 20, engines: Sequence[str] = ()
     drawn, groups = random.Random(seed), {}
     for case in all_cases():
         if not engines or case.engine in engines:
-            key = (case.setting.kind, case.wrappings[-1:], case.engine, case.is_wrong)
+            key = (case.setting.kind, case.wrappings[-1:], case.engine, case.is_wrong, case.door)
             groups.setdefault(key, []).append(case)
     found: list[Case] = []
     for cases in groups.values():

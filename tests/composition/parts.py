@@ -22,6 +22,7 @@ from surefoot.core.parameters import parameters_of
 from surefoot.knowledge import Curvature, Errors, Grid, Knowledge, LipschitzHull
 from surefoot.knowledge.context import ContextKind
 from surefoot.proposers.base import Proposer
+from surefoot.proposers.leader import Leader
 from surefoot.rules.wrappers.wrapper import Wrapper
 from surefoot.sets import Ball, Box
 from tests._names import KINDS, NAMES
@@ -312,8 +313,12 @@ PROPOSALS: dict[str, Callable[[Specimen], Any]] = {
     "ratchet": lambda make: False,
     "far": lambda make: 0.5,
     "cuts": lambda make: 3,
+    "Probing.leader": lambda make: Leader(domain=_convex_domain(make)),
+    "probe": lambda make: 0.25,
+    "doubt": lambda make: 0.0,
+    "near": lambda make: 1.0,
 }
-"""The value of every parameter of proposers."""
+"""The value of every parameter of proposers; with the class, where others share its name."""
 AS_IS = {"features"}
 """Optional parameters that are functions, which no journal can store."""
 
@@ -335,9 +340,11 @@ def variants_of(kind: type) -> list[str]:
 def make_proposer(kind: type, option: str, make: Specimen) -> Any:
     """Return a proposer, for a world."""
     names = parameters_of(kind)
-    return kind(
-        **{n: PROPOSALS[n](make) for n, one in names.items() if one.is_required or n == option}
-    )
+    given = {}
+    for name, one in names.items():
+        if one.is_required or name == option:
+            given[name] = PROPOSALS.get(f"{kind.__name__}.{name}", PROPOSALS.get(name))(make)
+    return kind(**given)
 
 
 # --- wrappers ------------------------------------------------------------------------------------

@@ -43,9 +43,9 @@ from surefoot.rules import (
     CertifiedPFS,
     Delayed,
     LeaderFollower,
-    Probing,
     RegionFilter,
     SafetyFilter,
+    ValuesFollower,
 )
 from surefoot.sets import Box
 
@@ -100,11 +100,8 @@ def _plants() -> dict[str, Plant]:
     }
     for word, noise in noises.items():
         known = hull(**noise)
-        leader = LeaderFollower(
-            G_g=G_G,
-            domain=BALL,
-            **{f"{n}_error" if n == "value" else n: e for n, e in noise.items()},
-        )
+        bounds = {f"{n}_error" if n == "value" else n: e for n, e in noise.items()}
+        leader = LeaderFollower(G_g=G_G, domain=BALL, **bounds)
         found[f"hull{word}"] = Plant(RegionFilter(knowledge=known), **noise)
         found[f"leader{word}"] = Plant(leader, **noise)
         found[f"known start{word}"] = Plant(
@@ -114,7 +111,7 @@ def _plants() -> dict[str, Plant]:
         found[f"ramp, known start{word}"] = Plant(
             RegionFilter(knowledge=hull(start_bound=-0.1, **noise), ramp=(0.03, 0.06)), **noise
         )
-        found[f"probing{word}"] = Plant(Probing(base=leader), **noise)
+        found[f"probing{word}"] = Plant(ValuesFollower(G_g=G_G, domain=BALL, **bounds), **noise)
         for copies in (True, False):
             for late in (True, False):
                 kind = f"{'copies' if copies else 'ahead'}{', late' if late else ''}{word}"
@@ -359,6 +356,7 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
     world.pass_by()
     told: dict[str, Any] = _context(world) if world.plant.shape in ("context", "drift") else {}
     if not is_read or (eventful and rng.random() < 0.06):
+        world.actions[-1] = np.array(x)  # nobody says of an action of his own where all is missing
         return told | {"missing": True}
     world.read_rounds += loop.halted is None
     target = np.array([1.2 * np.sin(0.7 * t), 0.4 + 1.1 * np.cos(0.31 * t)])

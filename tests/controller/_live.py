@@ -13,11 +13,11 @@ from surefoot.rules import (
     Delayed,
     FrankWolfe,
     LeaderFollower,
-    Probing,
     RegionFilter,
     SafetyFilter,
     ScalarDPP,
     Tighten,
+    ValuesFollower,
 )
 from surefoot.sets import Box
 
@@ -76,7 +76,7 @@ MOVABLE = {
     ),
     "two rounds late": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2),
     "ahead": Delayed(base=LeaderFollower.default(CONSTANTS).algorithm, delay=2, copies=False),
-    "values alone": Probing(base=LeaderFollower.default(CONSTANTS).algorithm),
+    "values alone": ValuesFollower.default(CONSTANTS).algorithm,
     **FILTERS,
 }
 

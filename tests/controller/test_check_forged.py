@@ -219,11 +219,3 @@ def test_a_key_is_there_once(tmp_path):
     assert report.said == ["NOT CERTIFIED: round 5: a key must be there once, got 'next' twice"]
     with pytest.raises(StoreError, match="is no record"):
         Controller.open(path)
-
-
-def test_a_journal_of_a_fleet_is_not_passed_silently(tmp_path):
-    path = played(tmp_path / "run")
-    forge(path, lambda found: found[0].update(fleet={}))
-    report = check(str(path))
-    said = "not checked: the journal of a fleet, of which no round is checked"
-    assert (report.code, report.said) == (3, ["certified: no round", said])

@@ -483,14 +483,25 @@ def test_a_fleet_has_a_context_for_each_member(tmp_path):
     again.close()
 
 
-def test_a_member_without_a_certified_action_does_not_stop_the_others():
-    fleet = Fleet(filtering(start_bound=None), np.full((2, 2), 0.1), context=[20.0, 20.0])
+def test_a_member_without_a_certified_action_does_not_stop_the_others(tmp_path):
+    starts, path = np.full((2, 2), 0.1), tmp_path / "fleet.jsonl"
+    player = filtering(start_bound=None)
+    fleet = Fleet(player, starts, context=[20.0, 20.0], journal=path)
     x = fleet.ask()
     g, s = heat(x[0], 20.0)
     told = {"constraint_value": [g, g], "constraint_subgradient": [s, s]}
     fleet.tell(proposal=np.ones((2, 2)), **told, context=[21.0, 90.0])
     assert fleet.ask()[1].tolist() == [0.1, 0.1]
     assert [fleet.explain(str(i)).is_proven for i in range(2)] == [True, False]
+    fleet.announce(context=[95.0, 95.0])
+    assert fleet.ask().tolist() == starts.tolist()
+    g, s = heat(fleet.ask()[0], 95.0)
+    told = {"constraint_value": [g, g], "constraint_subgradient": [s, s]}
+    fleet.tell(proposal=np.ones((2, 2)), **told, context=[96.0, 20.0])
+    fleet.close()
+    assert replay(path).is_same
+    with Fleet.open(path) as again:
+        assert again.ask().tolist() == fleet.ask().tolist()
 
 
 def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):

@@ -217,6 +217,7 @@ def test_a_member_whose_numbers_cannot_be_used_stops_no_other(what, name, engine
         assert re.match(f"member 2: round 4: .*{sentence}", heard[0].sentence)
         assert heard[0].kind == "refused"
         fleet.close()
+        assert replay(path).is_same
         with Fleet.open(path) as again:
             assert again.ask().tobytes() == after.tobytes()
             drive(again, name, 3)
@@ -632,6 +633,43 @@ def test_what_few_rounds_report_is_heard_of_each_member(engine, tmp_path):
             assert again.ask().tobytes() == fleet.ask().tobytes()
 
 
+@pytest.mark.parametrize("engine", kernel.engines())
+def test_a_call_that_could_not_be_written_has_changed_nothing(engine, tmp_path, monkeypatch):
+    with kernel.engine(engine):
+        fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)), journal=tmp_path / "fleet.jsonl")
+        usual = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+        for one in (fleet, usual):
+            drive(one, "leader", 4)
+        before = fleet.ask()
+        told = seen_at("leader", before)
+        errors = np.full(N, 0.01)  # every member is decided by itself, and becomes usual again
+
+        def fail(*_):
+            raise OSError(28, "no space")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("surefoot.controller.journal.sync", fail)
+            with pytest.raises(StoreError, match="cannot be written: the disk is full"):
+                fleet.tell(**told, value_error=errors)
+        assert fleet.ask().tobytes() == before.tobytes()
+        again = Fleet(PLAYERS["leader"], np.zeros((N, D)))
+        again._now = (fleet._now[0], None)
+        for one in (again, usual):
+            one.ask()
+            one.tell(**told, value_error=errors)
+            drive(one, "leader", 3)
+        assert again.ask().tobytes() == usual.ask().tobytes()
+
+
+def test_an_action_that_is_half_a_number_is_none_and_not_the_one_asked_for():
+    heard = []
+    fleet = Fleet(PLAYERS["leader"], np.zeros((N, D)), on_alarm=heard.append)
+    actions = np.full((N, D), np.nan)
+    actions[1, 0] = 0.01
+    fleet.tell(**seen_at("leader", fleet.ask()), action=actions)
+    assert [a.sentence.partition(" must")[0] for a in heard] == ["member 1: round 1: action"]
+
+
 def is_nothing(part):
     return part is None or (not isinstance(part, Ball) and bool(np.isnan(part).any()))
 
@@ -691,7 +729,9 @@ def test_ten_thousand_members_are_told_at_once():
 @pytest.mark.parametrize("engine", kernel.engines())
 @pytest.mark.parametrize("back", ["b", None])
 def test_a_member_that_left_since_a_snapshot_stops_no_opening(tmp_path, monkeypatch, engine, back):
-    monkeypatch.setattr("surefoot.controller.journal._SHARE", 0)  # a snapshot in every call,
+    monkeypatch.setattr(
+        "surefoot.controller.journal._SHARE_OF_MANY", 0
+    )  # a snapshot in every call,
     monkeypatch.setattr("surefoot.controller.records._CHUNKS", 2)  # of half of the members
     path, starts = tmp_path / "fleet.jsonl", {name: np.zeros(D) for name in "abcdef"}
     with kernel.engine(engine):

@@ -16,7 +16,7 @@ from surefoot.core.errors import DamagedError
 from surefoot.core.plain import decode, encode_bytes, is_record
 from surefoot.core.restore import fields_of
 from surefoot.core.types import Info
-from surefoot.rules import OGD, CertifiedPFS, CostProbing, Delayed, Probing, SafetyFilter
+from surefoot.rules import OGD, CertifiedPFS, CostProbing, Delayed, SafetyFilter, ValuesFollower
 
 from ._lines import forge
 from .forging import forgeries, judge, played, sampled, telling
@@ -123,7 +123,7 @@ def test_as_many_cuts_as_a_leader_remembers_and_no_more():
     "player",
     [
         Delayed(base=LeaderFollower(G_g=1.1, domain=Ball(4.0)), delay=2),
-        Probing(base=LeaderFollower(G_g=1.1, domain=Ball(4.0))),
+        ValuesFollower(G_g=1.1, domain=Ball(4.0)),
         CostProbing(base=LeaderFollower(G_g=1.1, domain=Ball(4.0)), length=0.01),
         OGD(eta=0.1, domain=Ball(4.0)),
     ],
@@ -132,7 +132,7 @@ def test_as_many_cuts_as_a_leader_remembers_and_no_more():
 def test_forged_parts_of_wrappers_and_of_other_rules(player):
     def told(x):
         seen = {"constraint_value": float(x[0]) - 0.5, "constraint_subgradient": [1.0, 0.0]}
-        if isinstance(player, Probing):
+        if isinstance(player, ValuesFollower):
             del seen["constraint_subgradient"]
         if isinstance(player, CostProbing):
             return seen | {"cost_value": float(x.sum())}

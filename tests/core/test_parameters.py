@@ -193,7 +193,7 @@ def test_only_parameters_are_suggested_and_listed():
         (
             ValuesFollower.default,
             "ramp",
-            "ValuesFollower.default has no parameter 'ramp'; known: constants, horizon, domain",
+            "ValuesFollower.default has no parameter 'ramp': ValuesFollower(...) has it",
         ),
     ],
 )

@@ -30,14 +30,16 @@ static double *vector(int n, int wild)
     return made;
 }
 
-/* Let some numbers of a state be others, that of a leader's cuts above all. */
+/* Let some numbers of a state be others, those of a leader's cuts and of its probes above all. */
 static void forge(const sf_rule *rule, double *state, size_t size)
 {
-    const size_t count = (size_t)rule->d + sf_memory_size(rule) + SF_COUNT;
+    const size_t learner = (size_t)rule->d + sf_memory_size(rule);
+    const size_t cuts = learner + sf_probing_head(rule) + SF_COUNT, probes = learner + SF_PROBES;
     static const double odd[] = {0.5, -1.0, 2.0, 7.0, 1e9, 4294967298.0, -1e300, 1e308,
                                  NAN, HUGE_VAL, -HUGE_VAL, 0.0, 1e-320, 3.0};
     for (unsigned n = 1 + any(3); n > 0; n--) {
-        const int counts = rule->proposer == SF_LEADER && any(3) == 0;
+        const int counts = sf_leads(rule) && any(3) == 0;
+        const size_t count = rule->proposer == SF_PROBING && any(2) ? probes : cuts;
         state[counts ? count : any((unsigned)size)] = odd[any(14)];
     }
 }
@@ -88,8 +90,8 @@ int main(int count, char **words)
         memset(&rule, 0, sizeof rule);
         const int d = rule.d = 1 + (int)any(11), wild = any(3) ? 0 : 8, forges = any(3) == 0;
         rule.cuts = 2 + (int)any(5);
-        rule.proposer = (int)any(5) - (any(40) == 0);
-        rule.knowledge = (int)any(5);
+        rule.proposer = (int)any(6) - (any(40) == 0);
+        rule.knowledge = rule.proposer == SF_PROBING && any(9) ? SF_HULL : (int)any(5);
         const int m = rule.rows = rule.knowledge == SF_ROWS ? 1 + (int)any(6) : 1 + (any(30) == 0);
         rule.domain = (int)any(3);
         rule.decreasing = (int)any(2), rule.ratchet = (int)any(2), rule.as_steps = (int)any(2);
@@ -101,6 +103,10 @@ int main(int count, char **words)
         rule.eta = any(2) ? 0.0 : 0.1, rule.far = any(2) ? 0.0 : 0.3;
         rule.value_error = any(2) ? 0.0 : 0.01, rule.slope_error = any(4) ? 0.0 : 0.02;
         rule.slope_error = any(9) ? rule.slope_error : HUGE_VAL;
+        const int probes = rule.proposer == SF_PROBING;
+        rule.slope_error = probes && any(9) ? HUGE_VAL : rule.slope_error;
+        rule.probe = 0.01 + 0.4 * fabs(number(0)), rule.doubt = fabs(number(0));
+        rule.near = 0.5 + fabs(number(0));
         rule.drift = any(2) ? 0.0 : 0.001, rule.evaluation_error = any(2) ? 0.0 : 1e-9;
         double *beta = vector(m, 0), *lower = vector(d, 0), *upper = vector(d, 0);
         for (int i = 0; i < d; i++) {
@@ -127,10 +133,11 @@ int main(int count, char **words)
             for (int i = 0; i < m; i++) {
                 g[i] = t ? g[i] : -0.4 - fabs(g[i]);
             }
-            seen.g = any(9) ? g : NULL, seen.s = any(9) ? s : NULL;
+            seen.g = any(9) ? g : NULL, seen.s = any(9) && (!probes || !any(99)) ? s : NULL;
             seen.gradient = any(5) ? grad : NULL, seen.proposal = any(5) ? wish : NULL;
             seen.action = any(5) ? NULL : at, seen.age = any(9) ? 0.0 : any(5);
-            seen.value_error = any(5) ? NULL : &error, seen.slope_error = any(9) ? NULL : &error;
+            seen.value_error = any(5) ? NULL : &error;
+            seen.slope_error = any(probes ? 99 : 9) ? NULL : &error;
             if (forges && any(4) == 0) {
                 forge(&rule, state, size);
             }

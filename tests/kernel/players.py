@@ -14,6 +14,7 @@ from surefoot.rules import (
     LeaderFollower,
     RegionFilter,
     SafetyFilter,
+    ValuesFollower,
 )
 from surefoot.sets import Box
 
@@ -55,6 +56,15 @@ def players(d):
         "drift": {"value_error": 0.01, "drift": 5e-4},
         "drift, sigma": {"drift": 2e-3, "sigma": 0.5},
     }
+    probes = {
+        "default": {},
+        "long probes": {"probe": 0.3, "doubt": 0.1, "near": 0.9},
+        "few cuts": {"cuts": 2},
+        "in a box": {"domain": cube},
+        "off centre": {"domain": off},
+        "value error": {"value_error": 0.02},
+        "drift": {"value_error": 0.02, "drift": 2e-3},
+    }
     hulls = {
         "hull": LipschitzHull(G_g=1.1, reach=4.0),
         "hull in a box": LipschitzHull(G_g=1.1, domain=Box.cube(0.2, d)),
@@ -68,6 +78,8 @@ def players(d):
         found[f"length, {name}"] = CertifiedPFS(
             **{"G_g": 1.1, "domain": BALL, "rho": 0.2} | options
         )
+    for name, options in probes.items():
+        found[f"probing, {name}"] = ValuesFollower(**{"G_g": 1.1, "domain": BALL} | options)
     for name, hull in hulls.items():
         found[f"filter, {name}"] = RegionFilter(knowledge=hull)
     balls = {
@@ -118,6 +130,7 @@ class Limit:
             m = player.knowledge.row_count
             self.rows, self.offsets = self.rows[:m], self.offsets[:m]
         self.best, self.filters = self.rng.normal(size=d), not player.proposer.cost_gradients
+        self.is_blind = not player.proposer.reads_slopes
 
     def told(self, t, x):
         """What is told of an action in a round."""
@@ -134,4 +147,4 @@ class Limit:
         gradient = 2 * (x - self.best) + 0.3 * rng.normal(size=self.d)
         if self.filters:
             return Feedback(None, g, s, proposal=x - 0.2 * gradient)
-        return Feedback(gradient, g, s)
+        return Feedback(gradient, g, None if self.is_blind else s)

@@ -8,6 +8,7 @@ import pytest
 from surefoot import Ball, CertifiedPFS, Feedback, LeaderFollower, kernel
 from surefoot.core.errors import InvalidValueError
 from surefoot.kernel_bridge import step_in_place
+from surefoot.rules import ValuesFollower
 
 from .players import Limit, players
 
@@ -41,9 +42,42 @@ def test_a_number_of_cuts_that_is_no_whole_number_in_its_range_is_refused(count)
 def test_one_cut_more_than_there_is_room_for_is_refused():
     rule, state = leader()
     block, out = state.block.copy(), np.empty(rule.out)
-    block[rule.count] = rule.most_count + 1
+    block[rule.count] = rule.fields["cuts"] + 1
     with pytest.raises(InvalidValueError, match=f"to {rule.fields['cuts']}, got "):
         step_in_place(rule, block, TOLD, out)
+
+
+@pytest.mark.parametrize("probes", [-1.0, 0.5, 3.0, 1e9, -1e300, 2.0**32 + 1, np.nan, np.inf])
+def test_a_number_of_probes_that_is_no_whole_number_up_to_d_is_refused(probes):
+    player, values = (
+        ValuesFollower(G_g=1.1, domain=Ball(1.5)),
+        TOLD._replace(constraint_subgradient=None),
+    )
+    state = player.init(np.array([0.1, 0.2]))
+    for _ in range(3):
+        state, _ = player.step(state, values)
+    rule = player.compiled.rule(player, state.x)
+    name, at, most = rule.counts[0]
+    assert (name, most, rule.counts[1][0], rule.count) == ("probes", 2, "cuts", rule.counts[1][1])
+    block, out = state.block.copy(), np.empty(rule.out)
+    block[at] = probes
+    before = block.copy()
+    with pytest.raises(InvalidValueError, match="number of probes that is whole and from 0 to 2"):
+        step_in_place(rule, block, values, out)
+    assert block.tobytes() == before.tobytes()
+    with pytest.raises(InvalidValueError, match="number of probes that is whole and from 0 to 2"):
+        rule.learner_of(block)
+
+
+def test_the_kernel_leaves_a_round_with_a_slope_to_python_which_refuses_it():
+    player = ValuesFollower(G_g=1.1, domain=Ball(1.5))
+    state = player.init(np.array([0.1, 0.2]))
+    rule = player.compiled.rule(player, state.x)
+    for more in ({}, {"constraint_subgradient": None, "slope_error": 0.1}):
+        told = TOLD._replace(**more)
+        assert not step_in_place(rule, rule.block_of(state), told, np.empty(rule.out))
+        with pytest.raises(InvalidValueError, match="is not used by ValuesFollower: leave it out"):
+            player.step(state, told)
 
 
 def test_a_part_of_another_size_is_refused_before_it_shifts_the_block():

@@ -33,6 +33,7 @@ from surefoot.rules import (
     SinhaVaze,
     StrongSinhaVaze,
     Tighten,
+    ValuesFollower,
     Yuan,
     YuNeely,
 )
@@ -137,6 +138,7 @@ def test_all_costs_and_constraints_are_those_of_python(costs, constraint):
 
 CERTIFIED = {
     "leader": LeaderFollower.default,
+    "values": ValuesFollower.default,
     "descent": CertifiedPFS.default,
     "descent, horizon known": CertifiedPFS.known_horizon,
     "by curvature": CertifiedOGD.default,
@@ -156,8 +158,10 @@ def test_certified_rules_play_as_in_python(rule, constraint):
     with kernel.engine("python"):
         wanted = play(player, problem, horizon=120, engine="loop")
     assert seen.violations.largest.max() <= 0
-    # Leaders that choose between nearly equal ways part from a last bit after some hundred rounds.
-    near, first = (1e-2, 10) if (rule, constraint) == ("leader", "ellipsoid") else (1e-9, 50)
+    # Leaders that choose between nearly equal ways part from a last bit after some hundred rounds,
+    # and a difference of values divides it by the length of a probe.
+    is_rough = (rule, constraint) == ("leader", "ellipsoid") or rule == "values"
+    near, first = (1e-2, 10) if is_rough else (1e-9, 50)
     np.testing.assert_allclose(seen.cost_sum, wanted.cost_sum, rtol=near, atol=1e-9)
     np.testing.assert_allclose(seen.actions[:first], wanted.actions[:first], rtol=0, atol=1e-12)
     assert seen.verdict().split(" held")[0] == wanted.verdict().split(" held")[0]

@@ -11,7 +11,7 @@ from surefoot import Ball, Feedback, kernel, kernel_bridge, knowledge, proposers
 from surefoot.certified import Certified
 from surefoot.controller.export import c_header
 from surefoot.knowledge import CertifiedLength, Curvature, CurvatureRows, LipschitzHull
-from surefoot.proposers import Averaging, Descent, Leader, Proposals
+from surefoot.proposers import Averaging, Descent, Leader, Probing, Proposals
 from surefoot.sets import Box
 
 from .players import Limit, names_in_kernel
@@ -32,6 +32,7 @@ PROPOSER = {
     Leader: Leader(domain=BALL),
     Descent: Descent(radius=1.0),
     Averaging: Averaging(radius=1.0),
+    Probing: Probing(leader=Leader(domain=BALL)),
 }
 CODES = {
     LipschitzHull: "SF_HULL",
@@ -42,6 +43,7 @@ CODES = {
     Leader: "SF_LEADER",
     Descent: "SF_DESCENT",
     Averaging: "SF_AVERAGING",
+    Probing: "SF_PROBING",
 }
 
 

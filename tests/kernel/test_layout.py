@@ -164,16 +164,24 @@ def test_the_kernel_reads_the_fields_that_it_is_said_to_read():
 
 MORE = {
     "leader.h": ("SF_NUMBERS_OF_LEADER", 'NUMBER(SF_SPARE, "spare")'),
+    "probing.h": ("SF_NUMBERS_OF_PROBING", 'NUMBER(SF_SPARE_OF_PROBING, "spare")'),
     "length.h": ("SF_NUMBERS_OF_LENGTH", 'NUMBER(SF_SPARE_OF_LENGTH, "spare")'),
     "curvature.h": ("SF_NUMBERS_OF_CURVED", 'NUMBER(SF_SPARE_OF_CURVED, "spare")'),
     "surefoot.h": ("SF_NUMBERS_OF_INFO", "NUMBER(int, spare)"),
 }
 STATES = {
     "proposers/leader.py": "LeaderState",
+    "proposers/probing.py": "ProbingState",
     "knowledge/certified_length.py": "LengthMemory",
     "knowledge/curvature.py": "CurvatureMemory",
 }
-PLAYED = ("leader, default", "length, fixed", "descent, ball", "filter, rows, drift")
+PLAYED = (
+    "leader, default",
+    "probing, default",
+    "length, fixed",
+    "descent, ball",
+    "filter, rows, drift",
+)
 WITH = """
 import numpy as np
 from surefoot import kernel
@@ -191,7 +199,7 @@ for name in %r:
         np.testing.assert_allclose(state.x, theirs.x, rtol=0, atol=1e-12)
         assert abs(known.certificate.bound - info.certificate.bound) <= 1e-12
         assert known.numbers.spare == 0.0
-    part = "learner" if name.startswith("leader") else "memory"
+    part = "learner" if name.startswith(("leader", "probing")) else "memory"
     whole = state.unpack()
     whole = whole._replace(**{part: getattr(whole, part)._replace(spare=7.0)})
     again, _ = player.step(whole, limit.told(12, state.x))

@@ -84,6 +84,26 @@ def test_actions_and_bounds_are_python_s_up_to_rounding(name, d):
     assert max(play_led(player, d, 40)) <= 1e-12
 
 
+@pytest.mark.parametrize("d", [2, 20])
+@pytest.mark.parametrize("name", ["probing, default", "probing, drift"])
+def test_probes_are_python_s_in_400_rounds(name, d):
+    # A difference of values divides a last bit by the length of a probe: each step is led.
+    player, probes = players(d)[name], 0
+    limit, state = Limit(player, d), player.init(np.zeros(d))
+    for t in range(400):
+        told = limit.told(t, state.x)
+        led, _ = player.step(state, told)
+        state, _ = player.step_in_python(state, told)
+        assert type(led).__name__ == "KernelState", t
+        ours, theirs = led.learner, state.learner
+        assert abs(led.x - state.x).max() <= 1e-12, t
+        assert (ours.probes, ours.length) == (theirs.probes, pytest.approx(theirs.length, 1e-12))
+        np.testing.assert_allclose(ours.slopes, theirs.slopes, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(ours.leader.Z, theirs.leader.Z, rtol=0, atol=1e-12)
+        probes += theirs.probes > 0
+    assert probes >= 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_they_stay_so_for_1000_rounds(name):

@@ -36,7 +36,6 @@ from surefoot.rules import (
     LeaderFollower,
     RegionFilter,
     SafetyFilter,
-    ValuesFollower,
 )
 from surefoot.sets import Ball, Box
 
@@ -388,8 +387,6 @@ def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
     base = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
     with pytest.raises(ValueError, match=r"Delayed must have a base without a ramp, .* ramp = 0.1"):
         Delayed(base=base, delay=2)
-    with pytest.raises(TypeError, match=r"ValuesFollower has no parameter .ramp."):
-        ValuesFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
 
 
 def test_a_journal_keeps_the_ramp(tmp_path):

@@ -1,21 +1,33 @@
 """Leader and follower from values alone: steps by hand, feasibility, wrong guesses, regret."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
 import surefoot as sf
-from surefoot import Ball, Constants, Feedback
-from surefoot.controller import Controller
+from surefoot import Ball, Certified, Constants, Feedback
+from surefoot.controller import Controller, Fleet
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.parameters import parameters_of
-from surefoot.knowledge import EmptyRegionError
+from surefoot.knowledge import (
+    Additive,
+    AnnouncedDrift,
+    CertifiedLength,
+    Curvature,
+    EmptyRegionError,
+    Errors,
+    LipschitzContext,
+    LipschitzHull,
+    Together,
+)
 from surefoot.problems import adversarial_cube, binding_toy, paper_toy, random_polytope
 from surefoot.problems.constraints import Affine, L2Norm
+from surefoot.proposers import Leader, Probing
 from surefoot.proposers.cuts import Cuts
-from surefoot.rules import OGD, CertifiedPFS, LeaderFollower, Probing, ValuesFollower
+from surefoot.rules import Averaged, CertifiedPFS, Delayed, LeaderFollower, ValuesFollower
 
 from ._known import gradients, inside, sets
 
@@ -24,6 +36,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def follower(G_g=1.0, domain=None, **options):
     return ValuesFollower(G_g=G_g, domain=domain or Ball(1.0), **options)
+
+
+def probe_from(state, x=None, **changes):
+    """The state in the middle of a probe, or with other differences; at another action."""
+    x = state.x if x is None else x
+    return state._replace(x=x, learner=state.learner._replace(**changes))
 
 
 def play(player, constraint, gradient, x1, rounds):
@@ -46,37 +64,39 @@ def test_a_probe_by_hand():
     one, two, three, four = (after for _, _, after, _ in rounds[:4])
     # Round 1: all of the slack of 0.5 is spent, (0.3, 0.4); no probe, for no ball was deeper.
     np.testing.assert_allclose(one.x, [0.3, 0.4], atol=1e-12)
-    assert one.probing == -1
+    assert one.learner.probes == 0
     # Round 2: g = -0.1, less than half of the slack of the start, and no cut is known: probes of
     # a hundredth of the certified radius 0.1, along each axis.
-    assert two.probing == 0
+    assert two.learner.probes == 1
     np.testing.assert_allclose(two.x, [0.301, 0.4], atol=1e-12)
-    assert three.probing == 1
+    assert three.learner.probes == 2
     np.testing.assert_allclose(three.x, [0.3, 0.401], atol=1e-12)
     # Round 4: the differences (0, 1) are the cut x[1] <= 0.5.
-    assert four.probing == -1
-    np.testing.assert_allclose(four.slopes, [0.0, 1.0], atol=1e-11)
-    cuts = four.base.learner.cuts
+    assert four.learner.probes == 0
+    np.testing.assert_allclose(four.learner.slopes, [0.0, 1.0], atol=1e-11)
+    cuts = four.learner.leader.cuts
     np.testing.assert_allclose(cuts.normals, [[0.0, 1.0]], atol=1e-11)
     np.testing.assert_allclose(cuts.offsets, [0.5], atol=1e-12)
-    assert rounds[-1][2].probing == -1  # the cut explains all that is seen from now on
+    assert rounds[-1][2].learner.probes == 0  # the cut explains all that is seen from now on
 
 
 @pytest.mark.parametrize("moved", [5e-18, 0.0049, 0.02])
 def test_a_probe_that_the_region_has_moved_says_nothing_of_its_entry(moved):
     player, x = follower(), np.array([0.1, 0.0])
-    state = player.init(x)._replace(probing=1, length=0.01, origin=x, value=-0.5)
-    state = state._replace(x=np.array([0.1, moved]), slopes=np.array([0.3, 0.7]))
+    slopes = np.array([0.3, 0.7])
+    state = probe_from(player.init(x), probes=2, length=0.01, origin=x, value=-0.5, slopes=slopes)
+    state = state._replace(x=np.array([0.1, moved]))
     after = player.update(state, Feedback(np.ones(2), -0.49, None))
-    assert after.slopes.tolist() == [0.3, 0.7]
+    assert after.learner.slopes.tolist() == [0.3, 0.7]
 
 
 def test_a_new_entry_replaces_the_old_one_to_the_bit():
     player, x = follower(), np.array([0.0, 0.0])
-    state = player.init(x)._replace(probing=1, length=0.01, origin=x, value=-0.5)
-    state = state._replace(x=np.array([0.0, 0.01]), slopes=np.array([0.3, 1e17]))
+    slopes = np.array([0.3, 1e17])
+    state = probe_from(player.init(x), probes=2, length=0.01, origin=x, value=-0.5, slopes=slopes)
+    state = state._replace(x=np.array([0.0, 0.01]))
     after = player.update(state, Feedback(np.ones(2), -0.4925, None))
-    assert after.slopes.tolist() == [0.3, (-0.4925 + 0.5) / 0.01]
+    assert after.learner.slopes.tolist() == [0.3, (-0.4925 + 0.5) / 0.01]
 
 
 def test_a_cut_that_an_action_has_passed_is_moved_to_it():
@@ -85,24 +105,22 @@ def test_a_cut_that_an_action_has_passed_is_moved_to_it():
     # It says x[0] <= 0.2, and x is (0.5, 0).
     ones = np.ones(1)
     wrong = Cuts(np.array([[1.0, 0.0]]), 0.2 * ones, ones, np.zeros((4, 1)))
-    learner = state.base.learner._replace(cuts=wrong)
-    state = state._replace(base=state.base._replace(learner=learner))
+    state = probe_from(state, leader=state.learner.leader._replace(cuts=wrong))
     after = player.update(state, Feedback(np.array([-1.0, 0.0]), -0.4, None))
-    assert after.base.learner.cuts.offsets[0] == pytest.approx(0.5, abs=1e-12)
+    assert after.learner.leader.cuts.offsets[0] == pytest.approx(0.5, abs=1e-12)
 
 
 def test_a_guess_of_the_slope_is_no_longer_than_G_g():
     player = follower(domain=Ball(1.5), probe=0.4)
     # Both differences of |x|_inf along the axes are 1 at a corner: sqrt 2 together.
     cube, x = sf.problems.constraints.LinfNorm(1.0, 2), np.array([0.9, 0.9])
-    state = player.init(x)
-    state = state._replace(probing=1, slopes=np.array([1.0, 0.0]), length=0.01)
-    state = state._replace(origin=x - [0.0, 0.01])
-    state = state._replace(value=float(cube.value(state.origin)) - 0.01)
+    slopes, origin = np.array([1.0, 0.0]), x - [0.0, 0.01]
+    state = probe_from(player.init(x), probes=2, slopes=slopes, length=0.01, origin=origin)
+    state = probe_from(state, value=float(cube.value(origin)) - 0.01)
     after = player.update(state, Feedback(np.ones(2), cube.value(x), None))
-    assert np.linalg.norm(after.slopes) == pytest.approx(math.sqrt(2))
+    assert np.linalg.norm(after.learner.slopes) == pytest.approx(math.sqrt(2))
     # Kept with 1/|s| = 1, not 1/sqrt 2.
-    assert after.base.learner.cuts.inverses[0] == pytest.approx(1.0)
+    assert after.learner.leader.cuts.inverses[0] == pytest.approx(1.0)
 
 
 # --- feasibility ---------------------------------------------------------------------------------
@@ -140,9 +158,10 @@ def test_no_guess_of_a_slope_can_lead_outside(seed):
         g = ball.value(state.x)
         assert g <= 0
         # Somebody else's memory, in the middle of a probe or not.
-        state = state._replace(
+        state = probe_from(
+            state,
             slopes=10 * rng.normal(size=d),
-            probing=int(rng.integers(-1, d)),
+            probes=int(rng.integers(0, d + 1)),
             value=float(rng.normal()),
         )
         state = player.update(state, Feedback(rng.normal(size=d), g, None))
@@ -178,21 +197,21 @@ def test_a_probe_is_read_where_it_was_played_and_dropped_where_nothing_was():
     wall, push = Affine([[0.0, 1.0]], [0.5]), lambda x: np.array([-0.6, -0.8])
     player = follower()
     *_, (_, _, state, _) = play(player, wall, push, np.zeros(2), 2)
-    assert state.probing == 0
+    assert state.learner.probes == 1
     # Not quite the probe: what was moved counts. Far from it: it says nothing.
-    for off, slope in (([1e-4, 0.0], 0.0), ([0.2, 0.1], state.slopes[0])):
+    for off, slope in (([1e-4, 0.0], 0.0), ([0.2, 0.1], state.learner.slopes[0])):
         played = state.x + off
         told = Feedback(push(played), wall.value(played), action=played)
         after, info = player.step(state, told)
-        assert after.probing == 1
-        assert after.slopes[0] == pytest.approx(slope, abs=1e-9)
+        assert after.learner.probes == 2
+        assert after.learner.slopes[0] == pytest.approx(slope, abs=1e-9)
         assert info.region.contains(after.x)
     # A round that is not measured ends it.
     after, _ = player.step(state, Feedback(push(state.x)))
-    assert after.probing == -1
+    assert after.learner.probes == 0
     assert wall.value(after.x) <= 0
     held = player.rest(state, np.array([0.2, 0.1]))
-    assert held.probing == -1
+    assert held.learner.probes == 0
     assert held.x.tolist() == [0.2, 0.1]
 
 
@@ -288,14 +307,13 @@ def test_without_slopes_the_regret_is_at_most_that_of_certified_steps_with_them(
         ({"probe": 0.0}, "probe must be a finite number > 0, got 0.0"),
         ({"doubt": -1.0}, "doubt must be a finite number >= 0, got -1.0"),
         ({"near": math.nan}, "near must be a finite number >= 0, got nan"),
-        ({"base": OGD(eta=0.1, domain=Ball(1.0))}, "base must be a LeaderFollower, got OGD"),
-        ({"base": Ball(1.0)}, "base must be an algorithm with init and step, got Ball"),
+        ({"leader": Ball(1.0)}, "leader must be a Leader, got Ball"),
     ],
 )
 def test_bad_parameters_are_refused_with_one_sentence(options, sentence):
-    base = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+    leader = Leader(domain=Ball(1.0))
     with pytest.raises(InvalidValueError) as error:
-        Probing(**{"base": base, **options})
+        Probing(**{"leader": leader, **options})
     assert str(error.value).startswith(sentence)
 
 
@@ -314,3 +332,172 @@ def test_bad_feedback_is_refused_with_one_sentence(feedback, sentence):
     state = player.init(np.zeros(2))
     with pytest.raises(InvalidValueError, match=sentence):
         player.update(state, feedback)
+
+
+class Unit(ValuesFollower):
+    """One with a constructor of its own."""
+
+    def __init__(self) -> None:
+        super().__init__(G_g=1.0, domain=Ball(1.0))
+
+
+def test_a_subclass_with_another_constructor_is_tuned_and_changed_as_the_class_is():
+    player = Unit().allowing(Errors(value=0.1))
+    tuned = Unit.default(Constants(R=1.0, G_g=1.0, start_slack=0.5)).algorithm
+    assert type(player) is type(tuned) is Unit
+    assert player.errors == Errors(value=0.1, slope=math.inf)
+
+
+# --- with all that the knowledge allows for ------------------------------------------------------
+
+
+CONTEXTS = {"context": LipschitzContext(1.0), "start_bound": -0.04}
+SETTINGS = {
+    "alone": {},
+    "value error": {"value_error": 0.02},
+    "drift": {"drift": 5e-4, "start_bound": -0.25},
+    "ramp": {"ramp": 0.05},
+    "ramp under drift": {"ramp": 0.05, "drift": 5e-4, "start_bound": -0.25},
+    "contexts": CONTEXTS,
+    "known contexts": {"context": Additive(), "start_bound": -0.04},
+    "contexts, value error": {**CONTEXTS, "value_error": 0.02},
+    "a drift that is told": {"context": AnnouncedDrift(), "start_bound": -0.04},
+}
+AROUND = {
+    "": lambda player: player,
+    "late": lambda player: Delayed(base=player, delay=2, late=True),
+    "late, ahead": lambda player: Delayed(base=player, delay=2, late=True, copies=False),
+    "averaged": lambda player: Averaged(base=player, sigma=0.01, failure=1e-6),
+}
+PLAYED = [
+    *((name, "") for name in SETTINGS),
+    *(("alone", around) for around in AROUND if around),
+    ("drift", "late, ahead"),
+]
+
+
+class Room:
+    """Four walls, whose g is computed exactly; it moves with the context, or drifts."""
+
+    def __init__(self, seed, told, d=3):
+        self.rng, self.told, self.shift = np.random.default_rng(seed), told, 0.0
+        self.rows = self.rng.normal(size=(4, d))
+        self.rows /= np.linalg.norm(self.rows, axis=1)[:, None]
+        self.steep = float(np.linalg.norm(self.rows, axis=1).max()) * (1 + 2.0**-50)
+        self.offsets, self.aim = self.rng.uniform(0.3, 0.7, 4), self.rng.normal(size=d)
+
+    def move(self, t):
+        """Let the limit move; return what is told of the next round."""
+        if "context" in self.told:
+            before, self.shift = self.shift, 0.25 * math.sin(t / 15)
+            if isinstance(self.told["context"], AnnouncedDrift):
+                return {"drift": abs(self.shift - before) * (1 + 2.0**-50)}
+            return {"context": [self.shift]}
+        drift = self.told.get("drift", 0.0)
+        self.shift = min(max(self.shift + drift * self.rng.uniform(-1, 1), -0.1), 0.01)
+        return {}
+
+    def g(self, x):
+        """The limit, exactly."""
+        point = [Fraction(entry) for entry in x.tolist()]
+        values = [
+            sum(Fraction(a) * p for a, p in zip(row, point, strict=True)) - Fraction(b)
+            for row, b in zip(self.rows.tolist(), self.offsets.tolist(), strict=True)
+        ]
+        return max(values) + Fraction(self.shift)
+
+    def read(self, x, sigma=0.0):
+        """What is read there."""
+        error = self.told.get("value_error", 0.0) * 0.999 * self.rng.uniform(-1, 1)
+        return float(self.g(x)) + error + sigma * self.rng.uniform(-1, 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("name", "around"), PLAYED, ids=lambda word: word)
+def test_every_action_is_feasible_and_proved_with_all_that_a_hull_allows_for(name, around, seed):
+    room = Room(seed, SETTINGS[name])
+    player = AROUND[around](follower(room.steep, Ball(2.0), **room.told))
+    by_place = isinstance(room.told.get("context"), Additive | LipschitzContext)
+    first = {"context": [0.0]} if by_place else {}
+    delay = 2 if around.startswith("late") else 0  # until then nothing is known of the start
+    loop = Controller(player, np.zeros(3), on_contradiction="raise", **first)
+    played, readings, longest, last = [], [], 0.0, np.zeros(3)
+    for t in range(200):
+        x = loop.ask()
+        assert room.g(x) <= 0
+        assert t <= delay or loop.explain().is_proven
+        longest, last = max(longest, float(np.linalg.norm(x - last))), x
+        readings.append(room.read(x, 0.01 if around == "averaged" else 0.0))
+        played.append(x)
+        ahead = room.move(t + 1)
+        if t < delay or (t > 2 and not delay and room.rng.random() < 0.1):
+            loop.tell(missing=True, **ahead)
+            continue
+        grad, value = played[t - delay] - room.aim, readings[t - delay]
+        loop.tell(cost_gradient=grad, constraint_value=value, **ahead)
+    assert longest <= room.told.get("ramp", math.inf) * (1 + 1e-11)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", ["alone", "value error", "drift", "contexts"])
+def test_a_fleet_of_them_is_feasible_and_proved(name, seed):
+    rooms = [Room([seed, i], SETTINGS[name]) for i in range(3)]
+    player = follower(max(room.steep for room in rooms), Ball(2.0), **SETTINGS[name])
+    contexts = {"context": [[0.0]] * 3} if "context" in SETTINGS[name] else {}
+    fleet = Fleet(player, np.zeros((3, 3)), **contexts)
+    for t in range(200):
+        actions, aims = fleet.ask(), np.array([room.aim for room in rooms])
+        assert all(room.g(x) <= 0 for room, x in zip(rooms, actions, strict=True))
+        assert not t or all(fleet.explain(str(i)).is_proven for i in range(3))
+        values = [room.read(x) for room, x in zip(rooms, actions, strict=True)]
+        if t > 2:
+            values = [math.nan if rooms[0].rng.random() < 0.05 else value for value in values]
+        ahead = [room.move(t + 1) for room in rooms]
+        if contexts:
+            contexts = {"context": [each["context"] for each in ahead]}
+        fleet.tell(cost_gradient=actions - aims, constraint_value=np.array(values), **contexts)
+
+
+def test_contexts_with_a_ramp_are_rejected():
+    with pytest.raises(InvalidValueError, match=r"ramp must be None in contexts, got 0\.05"):
+        follower(ramp=0.05, **CONTEXTS)
+
+
+def test_in_known_contexts_a_difference_is_that_of_one_context():
+    # g(x; c) = x[1] - 0.5 + c: the probes are in other contexts than their origin.
+    player = follower(context=Additive(), start_bound=-0.1)
+    loop = Controller(player, np.zeros(2), context=0.0)
+    for t in range(12):
+        x, c = loop.ask(), -0.01 * t
+        value = float(x[1]) - 0.5 + c
+        loop.tell(cost_gradient=[-0.6, -0.8], constraint_value=value, context=c - 0.01)
+    cuts = loop.state.learner.leader.cuts
+    assert len(cuts.offsets)
+    np.testing.assert_allclose(cuts.normals, np.tile([0.0, 1.0], (len(cuts.normals), 1)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("feedback", "sentence"),
+    [
+        ({"constraint_subgradient": np.ones(2)}, "constraint_subgradient is not used by Values"),
+        ({"slope_error": 0.1}, "slope_error is not used by ValuesFollower: leave it out"),
+    ],
+)
+def test_a_slope_and_its_error_are_rejected(feedback, sentence):
+    player = follower()
+    state = player.init(np.zeros(2))
+    with pytest.raises(InvalidValueError, match=sentence):
+        player.update(state, Feedback(np.ones(2), -0.5)._replace(**feedback))
+
+
+def test_probes_take_only_knowledge_of_one_limit_that_values_certify():
+    probing = Probing(leader=Leader(domain=Ball(1.0)))
+    hull = LipschitzHull(G_g=1.0, domain=Ball(1.0), errors=Errors(slope=0.1))
+    assert Certified(proposer=probing, knowledge=hull).errors.slope == math.inf
+    for knowledge in (
+        CertifiedLength(G_g=1.0, domain=Ball(1.0), rho=0.1),
+        Curvature(beta=1.0, domain=Ball(1.0)),
+        Together(rows=(hull, hull)),
+    ):
+        with pytest.raises(InvalidValueError, match="knowledge must be of one limit that values"):
+            Certified(proposer=probing, knowledge=knowledge)

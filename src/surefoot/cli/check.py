@@ -14,24 +14,25 @@ _SHOWN = 10
 
 
 def check(
-    file: Annotated[Path, argument("FILE", "The journal of a controller.")],
+    file: Annotated[Path, argument("FILE", "The journal of a controller or a fleet.")],
     json: Json = False,
 ) -> None:
     """Check that every action was certified before it was played.
 
     The checker is the folder surefoot/controller/check, which imports nothing of the library and
     computes in exact rationals: python path/to/check FILE does the same. It names the first round
-    that was not certified; rounds that it cannot judge are "not checked". It prints the constants
-    that it used and what it took on trust. Exit codes: 0 every round was
-    certified, 1 one was not or the file is no journal, 3 some rounds were not checked.
+    that was not certified, of a fleet with its member; rounds that it cannot judge are "not
+    checked". It prints the constants that it used and what it took on trust. Exit codes: 0 every
+    round was certified, 1 one was not or the file is no journal, 3 some rounds were not checked.
 
     Examples:
       surefoot check machines.jsonl
+      surefoot check fleet.jsonl
     """
     from surefoot.controller.check import check as find
 
     if not file.is_file():
-        raise UsageError(f"'{file}' is not a file: give the journal of a controller")
+        raise UsageError(f"'{file}' is not a file: give a journal")
     report = find(str(file))
     lines = report.said[: 1 + _SHOWN]
     if len(report.said) > len(lines):

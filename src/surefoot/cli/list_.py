@@ -40,8 +40,7 @@ def list_(
     each problem: a description; `surefoot calibrate` shows which theorems apply to it. For each
     work of the paper's bibliography: what runs here. Give a name to see its tunings and parameters,
     or its arguments; also that of a filter or a wrapper, which `surefoot serve` takes and a
-    specification does not: SafetyFilter, RegionFilter, Certified, Averaged, Delayed, Measuring,
-    Probing.
+    specification does not: SafetyFilter, RegionFilter, Certified, Averaged, Delayed, Measuring.
 
     Examples:
       surefoot list

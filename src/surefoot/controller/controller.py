@@ -14,7 +14,6 @@ from surefoot.controller.live import Live, player_difference
 from surefoot.controller.loop import Missing, Run
 from surefoot.controller.members import Name, Solo
 from surefoot.controller.replaying import restore
-from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.feedback import Feedback
 from surefoot.core.plain import encode
@@ -304,7 +303,8 @@ class Controller(Live):
             proposal: the proposed next action; for filters, instead of the cost.
             action: the action that was really played, if it is not the one asked for. Everything
                 else was observed there, and the next certificate starts from there.
-            missing: whether nothing was measured; then nothing else is reported.
+            missing: whether nothing was measured; then at most the action that was really played
+                and the context of the next round are reported.
             value_error: a bound on the error of this round's ``constraint_value``, for rules that
                 allow for one.
             slope_error: likewise of this round's ``constraint_subgradient``.
@@ -424,10 +424,7 @@ class Controller(Live):
             reason: in words, for :meth:`explain` and the journal.
             speed: the distance per round, from the current one on; all of it at once unless given.
         """
-        if speed is not None:
-            checks.positive(speed=speed)
-            speed = float(speed)
-        self._halt("retreat", reason, [None], speed=speed)
+        self._retreat(reason, [None], speed)
 
     def resume(
         self,

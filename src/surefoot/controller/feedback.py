@@ -23,7 +23,8 @@ _SELDOM = [i for i, field in enumerate(FIELDS) if field.name not in (*_USUAL, "a
 _COUNT = len(FIELDS)
 _BOUNDS = {field.name: field.needs for field in FIELDS if field.reader == "bound"}
 """The bounds on errors, and what each is of."""
-_BESIDE = tuple(field.name for field in FIELDS if field.reader not in ("hint", "context", "age"))
+_STILL_KNOWN = ("hint", "context", "age", "action")
+_BESIDE = tuple(field.name for field in FIELDS if field.reader not in _STILL_KNOWN)
 """The fields that a round without a measurement cannot have."""
 
 
@@ -186,7 +187,8 @@ def _read_missing(
     if any(getattr(feedback, name) is not None for name in _BESIDE):
         raise InvalidValueError("missing must come without a measurement, got one")
     context = read_context(run, state, feedback.context, drift)
-    return RoundInput(Feedback(context=context), is_missing=True)
+    action = None if feedback.action is None else _read_action(run, state, feedback.action)
+    return RoundInput(Feedback(action=action, context=context), is_missing=True)
 
 
 def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -> float:

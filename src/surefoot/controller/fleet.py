@@ -332,9 +332,17 @@ class Fleet(Live):
         """Keep the actions of members until :meth:`resume`; of all unless named."""
         self._halt("hold", reason, self._names(members))
 
-    def retreat(self, reason: str, members: Sequence[str] | None = None) -> None:
-        """Let members go back to their anchors, and stay there until :meth:`resume`: ask again."""
-        self._halt("retreat", reason, self._names(members), speed=None)
+    def retreat(
+        self, reason: str, members: Sequence[str] | None = None, speed: float | None = None
+    ) -> None:
+        """Let members go back to their anchors, and stay there until :meth:`resume`: ask again.
+
+        Args:
+            reason: in words, for :meth:`explain` and the journal.
+            members: their names; None for all.
+            speed: as for :meth:`Controller.retreat`.
+        """
+        self._retreat(reason, self._names(members), speed)
 
     def resume(
         self,
@@ -568,9 +576,9 @@ _SHAPES = {"values": 0, "number": 0, "bound": 0, "gradient": 1, "slopes": 1, "ac
 def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return what members report as arrays; reject shapes that do not fit."""
     run, (_, d) = members.runs[int(places[0])], members.actions.shape
-    needed = {run.first, "constraint_value"} | (
-        {"constraint_subgradient"} if run.needs_slopes else set()
-    )
+    needed = {run.first}
+    if run.needs.constraint_values:
+        needed |= {"constraint_value"} | ({"constraint_subgradient"} if run.needs_slopes else set())
     columns: dict[str, Any] = {}
     for field in FIELDS:
         part = arguments.get(field.name)

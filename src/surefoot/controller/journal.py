@@ -84,6 +84,7 @@ _ROUNDS = (b'{"kind":"round"', b'{"kind":"rounds"')
 _RESERVED = ("amend", "plant")
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SHARE = 20  # of the bytes between two snapshots, what a snapshot has
+_SHARE_OF_MANY = 4  # the same in the journal of a fleet, whose rounds take longer to repeat
 _DIGEST = len(',"digest":""}') + 64
 _JSON = json.JSONEncoder(separators=(",", ":"), allow_nan=False, check_circular=False)
 _WHY = {errno.ENOSPC: "the disk is full", errno.EROFS: "it is read-only"}
@@ -283,7 +284,8 @@ class Reader:
             since: where in its file the lines after the last snapshot begin.
             snapshot: the bytes of that.
         """
-        part, least = self.part, _SHARE * snapshot
+        share = _SHARE_OF_MANY if "members" in self.header else _SHARE
+        part, least = self.part, share * snapshot
         return Position(part, self.size, self.digest, self.part_rounds, self.size - since, least)
 
     def damaged(self, why: str) -> LostRoundsError:
@@ -396,6 +398,7 @@ class Journal:
         self.durable_every, self.rotate = int(header["durable_every"]), header["rotate"]
         self._process, self._unsynced, self._written = os.getpid(), 0, 0
         self._failed: str | None = None
+        self.share = _SHARE_OF_MANY if "members" in header else _SHARE
         self.chunk = 0  # of a fleet, the place of the first member of the next snapshot
         self._file: _File | None = None
         self._lock: int | None = _open_to_write(first)
@@ -421,7 +424,7 @@ class Journal:
         _make(first, line)
         journal = cls(first, header)
         journal.go_to(1)
-        return journal, Position(1, len(line), digest, 0, 0, _SHARE * len(line))
+        return journal, Position(1, len(line), digest, 0, 0, journal.share * len(line))
 
     @classmethod
     @contextlib.contextmanager
@@ -483,7 +486,7 @@ class Journal:
             self._sync(file, at.size)
         since, least = at.since + len(line), at.least
         if kind == "snapshot":
-            since, least = 0, _SHARE * len(line)
+            since, least = 0, self.share * len(line)
         rounds = at.rounds + is_round
         return Position(at.part, at.size + len(line), digest, rounds, since, least)
 
@@ -511,7 +514,7 @@ class Journal:
         self._write(before, at.size, end)
         self._sync(before, at.size)
         self.go_to(part)
-        return Position(part, len(line), digest, 0, 0, _SHARE * len(line))
+        return Position(part, len(line), digest, 0, 0, self.share * len(line))
 
     def close(self, at: Position | None) -> None:
         """Say that the writer leaves, and let others open the journal."""

@@ -14,13 +14,12 @@ from typing import Any, Self
 
 from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, emit
-from surefoot.controller.decide import apply_order, at_start
 from surefoot.controller.journal import Journal, Position, Reader, bytes_in, now
 from surefoot.controller.loop import POLICIES, LoopState, Run, check_text
-from surefoot.controller.members import Members, Name, Solo, name_alarms
+from surefoot.controller.members import Members, Name, Solo, name_alarms, order_one
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
-from surefoot.core.plain import Data, PlainTable, decode, encode
+from surefoot.core.plain import Data, PlainTable, encode
 from surefoot.core.types import ArrayLike, Player
 from surefoot.guarantees import Guarantee, Tuned
 
@@ -103,10 +102,8 @@ class Live:
             for name, what in orders.items():
                 run, loop = members.get(name)
                 then = (runs or {}).get(name, run)
-                decision = apply_order(run, loop, {"kind": kind, **what}, then)
+                decision = order_one(name, run, loop, {"kind": kind, **what}, then)
                 after, error = decision.loop, decision.error
-                if error is not None and name is not None:  # of a fleet: it stops nobody
-                    after, error = at_start(run, after, decode(what["context"])), None
                 head = {"kind": kind} if name is None else {"kind": kind, "member": name}
                 head |= {"round": loop.round}
                 if error is None:
@@ -128,6 +125,13 @@ class Live:
         """Order members to hold or to retreat, until they are resumed."""
         check_text(reason, "reason")
         self._order(kind, {name: {"reason": reason, **what} for name in names})
+
+    def _retreat(self, reason: str, names: Sequence[Name], speed: float | None) -> None:
+        """Order members to go back towards their anchors, at a speed or at once."""
+        if speed is not None:
+            checks.positive(speed=speed)
+            speed = float(speed)
+        self._halt("retreat", reason, names, speed=speed)
 
     def _resume(
         self,
@@ -204,7 +208,7 @@ class Live:
         with self._lock:
             members, at = self._now
             if at is None:
-                raise InvalidValueError("note needs a journal, got a controller without one")
+                raise InvalidValueError("note needs a journal, got none")
             note = {"kind": "note", "round": self.round, "text": text}
             self._now = (members, self._write([note]))
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.decide import Decision, decide
+from surefoot.controller.decide import Decision, apply_order, at_start, decide
 from surefoot.controller.feedback import RoundInput, read_feedback
 from surefoot.controller.loop import LoopState, Run
 from surefoot.core.arrays import freeze
@@ -41,6 +41,7 @@ __all__ = [
     "begin_member",
     "decide_one",
     "name_alarms",
+    "order_one",
 ]
 
 Name: TypeAlias = str | None
@@ -95,7 +96,7 @@ class Report(NamedTuple):
         parts = {name: part[row] for name, part in self.columns.items()}
         for name, part in parts.items():
             if name not in _AT_ONCE and isinstance(part, np.ndarray | float):
-                parts[name] = None if np.isnan(part).any() else part
+                parts[name] = None if np.isnan(part).all() else part
         return Feedback(**parts)
 
 
@@ -120,6 +121,10 @@ class Group(NamedTuple):
         rule = run.rule
         assert rule is not None
         return cls(at, run, np.zeros((len(at), rule.size)), np.zeros((len(at), rule.out)))
+
+    def copy(self) -> Self:
+        """Return a copy whose rows may be written to."""
+        return self._replace(blocks=self.blocks.copy(), outs=self.outs.copy())
 
     @property
     def rule(self) -> Rule:
@@ -185,11 +190,17 @@ class Members(NamedTuple):
     aside: Mapping[int, LoopState]
 
     @classmethod
-    def begin(cls, names: Iterable[str], runs: Sequence[Run]) -> Self:
-        """Return members before their first round."""
+    def begin(cls, names: Iterable[str], runs: Sequence[Run], *, is_fresh: bool = True) -> Self:
+        """Return members before their first round.
+
+        Args:
+            names: of the members.
+            runs: what each plays.
+            is_fresh: whether they are to be played; else each is put before it is.
+        """
         starts, names = np.array([run.start for run in runs]), tuple(names)
         n = len(starts)
-        loops = {i: begin_member(run) for i, run in enumerate(runs)}
+        loops = {i: begin_member(run) for i, run in enumerate(runs)} if is_fresh else {}
         by_key: dict[tuple[Any, ...], list[int]] = {}
         for i, run in enumerate(runs):
             if (key := _key(run)) is not None:
@@ -197,7 +208,7 @@ class Members(NamedTuple):
         groups = []
         for at in by_key.values():
             group = Group.of(runs[at[0]], np.array(at))
-            for row, i in enumerate(at):
+            for row, i in enumerate(at if is_fresh else ()):
                 group.blocks[row] = group.rule.block_of(loops.pop(i).state)
             groups.append(group)
         return cls(
@@ -376,6 +387,10 @@ class Members(NamedTuple):
             told[at] = True
         rounds = self.rounds.copy()
         rounds[report.at] += 1
+        others = report.at[~told[report.at]].tolist()
+        if others:  # who may become usual: no row of the state before is written to
+            pairs = zip(groups, self.groups, strict=True)
+            groups = [group.copy() if group is before else group for group, before in pairs]
         after = self._replace(
             rounds=rounds,
             actions=actions,
@@ -385,7 +400,7 @@ class Members(NamedTuple):
         )
         decisions, alarms = [], []
         aside = dict(self.aside)
-        for i in report.at[~told[report.at]].tolist():
+        for i in others:
             run, loop, name = self.runs[i], self.loop(i), self.names[i]
             feedback = report.feedback(int(rows[i]))
             round_input, decision = decide_one(run, loop, feedback, name)
@@ -470,7 +485,7 @@ def _reports_seldom(columns: Mapping[str, Any]) -> Array:
         if part is None or field.name in _AT_ONCE or field.kernel == "ignores":
             continue
         if isinstance(part, np.ndarray):
-            seldom |= ~np.isnan(part.reshape(size, -1)).any(axis=1)
+            seldom |= ~np.isnan(part.reshape(size, -1)).all(axis=1)
         else:
             seldom |= np.array([entry is not None for entry in part])
     return seldom
@@ -511,7 +526,7 @@ def decide_one(
     context leaves without a certified action.
     """
     feedback = feedback._replace(context=decode(feedback.context))
-    nothing = Feedback(context=feedback.context)
+    nothing = Feedback(action=feedback.action, context=feedback.context)
     value = feedback.constraint_value
     is_missing = value is not None and bool(np.isnan(value))
     feedback = nothing if is_missing else feedback
@@ -534,23 +549,50 @@ def _leave_out(
 ) -> tuple[RoundInput, Decision]:
     """Return the decision of a member with unusable feedback, as if nothing were measured.
 
-    If its value shows a violation, the action is no longer proved, and the member goes back as far
-    as its rule can.
+    If its value shows a violation, or nobody knows which action was played, the action is no longer
+    proved, and the member goes back as far as its rule can.
     """
     t, level = loop.round, logging.WARNING
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
     refused: tuple[Breach, ...] = ()
     value = feedback.constraint_value
     is_infeasible = value is not None and value - run.errors.value > 0
+    try:
+        read_feedback(run, loop.state, Feedback(action=feedback.action), missing=True)
+    except ValueError:  # nobody knows what was played
+        feedback, is_infeasible = feedback._replace(action=None), True
     if is_infeasible or isinstance(error, EmptyRegionError):
         refused = (Breach(t, "reading", sentence, "feasibility"),)
         loop = loop._replace(refused=refused)
         run = run if run.knowledge is None else run.with_policies(on_missing="retreat")
         level = logging.CRITICAL
-    nothing = read_feedback(run, loop.state, Feedback(context=feedback.context), missing=True)
+    still = Feedback(action=feedback.action, context=feedback.context)
+    nothing = read_feedback(run, loop.state, still, missing=True)
     alarm = Alarm.of(t, "refused", sentence, level)
     decision = decide(run, loop, nothing)
     return nothing, decision._replace(alarms=(alarm,), refused=refused)
+
+
+def order_one(
+    name: Name, run: Run, loop: LoopState, order: Mapping[str, Any], then: Run | None = None
+) -> Decision:
+    """Return the decision after an order to a member, or after the context of its round.
+
+    A member of a fleet that has no certified action in its context goes to its start: nobody waits
+    for an error of one of many.
+
+    Args:
+        name: of the member; None of the only one of a controller.
+        run: what it plays.
+        loop: its state.
+        order: its kind, and the fields of its record.
+        then: what is played from then on, if it changes.
+    """
+    decision = apply_order(run, loop, order, then)
+    if decision.error is None or name is None:
+        return decision
+    start = at_start(run, decision.loop, decode(order["context"]))
+    return decision._replace(loop=start, error=None)
 
 
 def name_alarms(name: Name, alarms: Iterable[Alarm]) -> list[Alarm]:

@@ -14,10 +14,17 @@ import numpy as np
 
 from surefoot import kernel
 from surefoot.controller import records
-from surefoot.controller.decide import apply_order, decide
+from surefoot.controller.decide import decide
 from surefoot.controller.journal import LostRoundsError, Position, Reader
 from surefoot.controller.loop import LoopState, Run
-from surefoot.controller.members import Members, Name, Report, Solo, begin_member
+from surefoot.controller.members import (
+    Members,
+    Name,
+    Report,
+    Solo,
+    begin_member,
+    order_one,
+)
 from surefoot.controller.records import Steps
 from surefoot.core.algorithm import move_to
 from surefoot.core.errors import first_line
@@ -427,7 +434,8 @@ class _Shadows:
         runs, kind = self.tail.runs, record["kind"]
         if self.many is None:  # what has left by the end is never ready
             some = next(iter(runs.values()))
-            self.many = Members.begin(map(str, names), [runs.get(n, some) for n in names])
+            everyone = [runs.get(name, some) for name in names]
+            self.many = Members.begin(map(str, names), everyone, is_fresh=False)
         if kind == "joined":
             run = records.run_from(self.reader, record, self.given, size)
             self.many = self.many.join(record["member"], runs.get(record["member"], run))
@@ -457,9 +465,8 @@ class _Shadows:
             if "loop" in each and each["member"] in runs:
                 name = each["member"]
                 loops[name] = records.loop_from(reader.name, each["loop"], runs[name])
-        # A member that has joined, or begins with the journal, is before its first round already.
-        stored = {name: (runs[name], loops[name]) for name in fresh if name in loops}
-        self.many = self.many.put(stored) if stored else self.many
+        stored = {name: (runs[name], loops.get(name) or begin_member(runs[name])) for name in fresh}
+        self.many = self.many.put(stored)
         self.ready |= set(fresh)
 
     def _take_records(
@@ -563,7 +570,8 @@ class Shadow:
             then = self.run
             if "player" in record:
                 then = records.run_from(self.reader, record, self.given, size)
-            self.loop, self.run = apply_order(self.run, self.loop, record, then).loop, then
+            decision = order_one(record.get("member"), self.run, self.loop, record, then)
+            self.loop, self.run = decision.loop, then
             return self._compare_next(record)
         if kind == "refused":
             refused = tuple(decode(b, records.OWN) for b in record["breaches"])

@@ -42,6 +42,7 @@ static const struct {
     FIELD('d', evaluation_error), FIELD('d', rho),   FIELD('d', sigma),
     FIELD('d', radius),     FIELD('d', inner),       FIELD('d', around),
     FIELD('d', diameter),   FIELD('d', strong_convexity), FIELD('d', scale),
+    FIELD('d', probe),      FIELD('d', doubt),       FIELD('d', near),
     FIELD('d', eta),        FIELD('d', far),         FIELD('r', beta),
     FIELD('v', centre),     FIELD('v', lower),       FIELD('v', upper),
     FIELD('v', middle),

@@ -347,6 +347,18 @@ class ContextRegion(Region):
         """Return how much larger g may have been in other contexts than in this one."""
         return self.knowledge.context.fall(self.place, places)
 
+    def fall_until_read(self, places: Array | None) -> Array | float:
+        """Return how much larger g may be in other contexts than in that of the last reading."""
+        return 0.0 if places is None else self.knowledge.context.fall(self.read_place, places)
+
+    def guess_change(self, place: Array | None) -> float:
+        """Return the middle of the possible changes of g from a context to the last reading's."""
+        if place is None:
+            return 0.0
+        context = self.knowledge.context
+        rise, fall = context.rise(place, self.read_place), context.fall(self.read_place, place)
+        return 0.5 * float(rise - fall)
+
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
         weights, centres, rooms = self.found

@@ -187,6 +187,22 @@ class Region:
         d = float(cut.projection_error) + float(norm(x - cut.point))
         return 0.0, float(self.price(end, cut.weights)) + 0.5 * d * (4 * radius + d)
 
+    def fall_until_read(self, places: Array | None) -> Array | float:
+        """Return how much larger g may be in other contexts than in that of the last reading.
+
+        Args:
+            places: the contexts; None without contexts.
+        """
+        return 0.0
+
+    def guess_change(self, place: Array | None) -> float:
+        """Return the middle of the possible changes of g from a context to the last reading's.
+
+        Args:
+            place: the context; None without contexts.
+        """
+        return 0.0
+
     def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, such as those announced."""
         from surefoot.knowledge.grid import Grid, OnGrid

@@ -10,6 +10,7 @@ from surefoot.proposers.gradient_steps import GradientSteps as GradientSteps
 from surefoot.proposers.leader import Leader as Leader
 from surefoot.proposers.learner import Learner as Learner
 from surefoot.proposers.policy_leader import PolicyLeader as PolicyLeader
+from surefoot.proposers.probing import Probing as Probing
 from surefoot.proposers.proposals import Proposals as Proposals
 
 __all__: list[str]

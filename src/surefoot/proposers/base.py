@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, NamedTuple, final
+from dataclasses import replace
+from typing import Any, ClassVar, NamedTuple, Self, final
 
 from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
@@ -12,6 +13,7 @@ from surefoot.core.parameters import (
 from surefoot.core.types import (
     Array,
     Context,
+    Set,
 )
 from surefoot.knowledge.base import Knowledge, Memory
 from surefoot.knowledge.region import Region
@@ -47,9 +49,12 @@ class Proposer(Declared):
         in_contexts: whether it learns what to do in a context.
         reads: the numbers of a region that it reads, which the knowledge must offer; ``round``,
             ``x``, ``errors`` and ``known`` are always there.
+        reads_slopes: whether it takes reported subgradients. If not, it estimates them from values:
+            then a round reports none, and the knowledge must certify by values only.
     """
 
     reads: ClassVar[frozenset[str]] = frozenset()
+    reads_slopes: ClassVar[bool] = True
     cost_gradients: ClassVar[int] = 1
     work: ClassVar[str] = "d"
     is_one_run: ClassVar[bool] = False
@@ -77,6 +82,10 @@ class Proposer(Declared):
             region: the certified next actions, with numbers that a proposer may use.
         """
 
+    def interrupt(self, learner: Memory) -> Memory:
+        """Return the learner after an order to play another action than its proposal led to."""
+        return learner
+
     def aim(self, learner: Memory, proposal: Array, context: Context) -> tuple[Memory, Array]:
         """Return the learner and its proposal for the context of the next round.
 
@@ -90,6 +99,12 @@ class Proposer(Declared):
     def read_features(self, context: Any, place: Array) -> Array | None:
         """Return the features of a context; None by default."""
         return None
+
+    def on(self, domain: Set) -> Self:
+        """Return the proposer on another set; unchanged if it has none."""
+        untyped: Any = self
+        has_set = getattr(self, "domain", None) is not None
+        return replace(untyped, domain=domain) if has_set else self
 
     def observer(self, knowledge: Knowledge) -> Any:
         """Return the observer of a bound on the regret so far; None without a bound."""

@@ -295,7 +295,7 @@ class Leader(Proposer):
         slope = errors.slope
         if not slope < math.inf:
             # Subgradients are estimates: a cut that an action violates was wrong, and moves there.
-            slope, cuts = 0.0, cuts.let_through(X)
+            slope, cuts = 0.0, cuts.let_through(X, region.base.fall_until_read(cuts.places))
         if errors.drift:
             # Under drift an infeasible point may become feasible: cuts move outwards.
             cuts = cuts.loosen(errors.drift)

@@ -39,8 +39,7 @@ from surefoot.rules.certified.leader_follower import (
     TheoremE as TheoremE,
     slow_start_lower_bound as slow_start_lower_bound,
 )
-from surefoot.rules.certified.probing import (
-    Probing as Probing,
+from surefoot.rules.certified.values_follower import (
     ValuesFollower as ValuesFollower,
     ValuesOnly as ValuesOnly,
 )

@@ -41,8 +41,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .exact import WrongError
-from .following import Follower
-from .lines import read_lines
+from .lines import read_records
+from .members import Members
 
 __all__ = ["TRUSTED", "Report", "check"]
 
@@ -51,6 +51,10 @@ TRUSTED = (
     "proposals, clocks, notes and reasons, guarantees, what proposes, and of stored states all but "
     "their round, their action and whether they are halted"
 )
+
+
+_LONGEST = 400
+"""How long a sentence about an error may be: it may quote what a file says."""
 
 
 class Report(NamedTuple):
@@ -80,28 +84,23 @@ class Report(NamedTuple):
 
 
 def check(path: str) -> Report:
-    """Return what is found in a journal, of all its files."""
-    found = None
+    """Return what is found in a journal, of all its files and of all its members."""
+    members = Members()
     try:
-        lines = read_lines(path)
-        if "fleet" in (header := next(lines)):
-            what = "not checked: the journal of a fleet, of which no round is checked"
-            return Report(True, ["certified: no round", what])
-        found = Follower(header)
-        for line in lines:
-            found.take(line)
+        for record in read_records(path):
+            members.take(record)
     except Exception as error:  # whoever writes a file can put anything into it
-        at = "" if found is None else f"round {found.t}: "
         words = str(error) if isinstance(error, WrongError) else f"it cannot be read: {error!r}"
-        return Report(False, [f"NOT CERTIFIED: {at}{words}"], *_describe(found))
-    said = [f"certified: {found.certified} of {found.t - 1} rounds; the first is the start"]
-    said += [f"not checked: round {t}: {why}" for t, why in sorted(found.unjudged.items())]
-    return Report(True, said, *_describe(found))
+        said, is_right = [f"NOT CERTIFIED: {members.place}{words[:_LONGEST]}"], False
+    else:
+        said, is_right = members.describe_rounds(), True
+    found = (said, members.describe_players(), members.describe_events())
+    said, constants, events = ([_print_on_one_line(words) for words in part] for part in found)
+    return Report(is_right, said, tuple(constants), tuple(events))
 
 
-def _describe(found: Follower | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the players that played, and what was ordered, in sentences."""
-    if found is None:
-        return (), ()
-    players = (f"constants: from round {t}: {player}" for t, player in found.players.items())
-    return tuple(players), tuple(f"order: round {t}: {what}" for t, what in found.events)
+def _print_on_one_line(words: str) -> str:
+    """Return a sentence with what is no sign of a line in ASCII: names are as a file has them."""
+    if words.isprintable():
+        return words
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in words)

@@ -44,6 +44,8 @@ class Contexts(Hull):
             raise WrongError(f"no kind of context is called {self.name!r}")
         refuse_other_keys(told, f"class {_KINDS[self.name]}")
         self.G_c = number(told.get("G_c", 0.0), "G_c", 0)
+        if self.name == "AnnouncedDrift":  # a sum of what g rose by, so far nothing
+            self.first_context = {"place": [0.0]}
         self.is_joint, self.is_one_sided = self.name == "JointContext", told.get("one_sided")
 
     def rise(self, before: Point, now: Point) -> Fraction:

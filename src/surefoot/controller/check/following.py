@@ -1,4 +1,4 @@
-"""Follow a journal line by line, and judge every action before it is played."""
+"""Follow the records of one member, and judge every action before it is played."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Places:
 
     def learn(self, x: Point, bounds: Bounds, t: int) -> None:
         """Keep what g is at most at an action in round t."""
-        first = [up - self.drift * t for up in bounds]
+        first = _age(bounds, -self.drift * t)
         self.known[tuple(x)] = least(first, self.known.get(tuple(x))) or first
 
     def forget(self, x: Point) -> None:
@@ -51,7 +51,12 @@ class Places:
     def level(self, x: Point, t: int) -> Bounds | None:
         """Return what g is at most at an action in round t; None where nothing is known."""
         found = self.known.get(tuple(x))
-        return None if found is None else [up + self.drift * t for up in found]
+        return None if found is None else _age(found, self.drift * t)
+
+
+def _age(bounds: Bounds, rise: Fraction) -> Bounds:
+    """Return bounds that rise by as much in every row; most limits do not move."""
+    return [up + rise for up in bounds] if rise else bounds
 
 
 class Follower:
@@ -117,7 +122,9 @@ class Follower:
         self.places: dict[int, Point] = {}
         self.here: tuple[Point, Bounds | None] = (self.start, None)
         if self.kind.in_contexts:
-            self._take_context(line["loop"]["state"]["memory"]["context"])
+            self._take_context(
+                line["loop"]["state"]["memory"]["context"] or self.kind.first_context
+            )
 
     # --- what a kind of knowledge asks -----------------------------------------------------------
 
@@ -139,12 +146,12 @@ class Follower:
         """Return what a player may count on where something was read, the least first."""
         aged = (self.t - reading.round) * self.drift
         found = [self.level(reading.x)]
-        found += [[up + aged for up in bounds] for bounds in (reading.own, reading.raw)]
+        found += [_age(bounds, aged) for bounds in (reading.own, reading.raw)]
         return [bounds for bounds in found if bounds is not None]
 
     def level_in(self, reading: Reading, t: int) -> Bounds:
         """Return what g was at most in another round, where something was read."""
-        aged = [up + abs(t - reading.round) * self.drift for up in reading.own]
+        aged = _age(reading.own, abs(t - reading.round) * self.drift)
         return aged if self.drift else least(aged, self.level(reading.x)) or aged
 
     def round_of(self, count: Any) -> int:
@@ -201,13 +208,26 @@ class Follower:
         if any(line[name] != part for name, part in self.player.encoded.items()):
             raise WrongError("another player must come with a fresh start, by a resume")
 
+    def _take_file(self, line: dict[str, Any]) -> None:
+        """Take the first line of a later file of a fleet, as far as it is about this member."""
+        self._refuse_another(line)
+
+    def _take_left(self, line: dict[str, Any]) -> None:
+        """Take the end of a member."""
+        self.events.append((self.t, "left"))
+
     def _take_snapshot(self, line: dict[str, Any]) -> None:
         """Take a snapshot: its state is compared."""
         if "loop" not in line:
             raise WrongError("a snapshot has no state")
 
     def _take_refused(self, line: dict[str, Any]) -> None:
-        """Take a refusal: what was known of the action at hand does not stand."""
+        """Take a refusal: what was known of the action at hand does not stand.
+
+        In a fleet a member whose numbers could not be used is refused, too: that breaks nothing.
+        """
+        if line.get("breaches") == []:
+            return
         self.current = None
         self.proved.forget(self.action)
         self.proofs.pop(self.t, None)
@@ -220,6 +240,8 @@ class Follower:
         self._take_context(line["context"])
         self.current = None
         self._judge(line, self.action)
+        if self.t == 1 and self.action == self.start:  # which nothing has to certify
+            self.unjudged.pop(self.t, None)
 
     def _take_hold(self, line: dict[str, Any]) -> None:
         """Take an order to hold."""

@@ -115,6 +115,7 @@ class Kind:
         noise: a bound on the error of a reading beyond the one that is told.
         domain: the known set of all actions, as a journal has it; None for any action.
         convex: whether g is.
+        first_context: that of a first round, where it need not be announced; None where it must.
     """
 
     keys: ClassVar[str] = ""
@@ -125,6 +126,7 @@ class Kind:
     noise: Fraction = Fraction(0)
     domain: Any = None
     convex: bool = False
+    first_context: dict[str, Any] | None = None
     evaluation: Fraction
 
     def __init__(self, table: dict[str, Any], d: int) -> None:

@@ -8,37 +8,36 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from .exact import WrongError
+from .fleet import Fleet, Record
+from .keys import FLEET, LINES, refuse_strangers
 
-__all__ = ["read_lines"]
+__all__ = ["read_records"]
 
 FIRST = b'{"kind":"journal","format":2,'
 _END = len(',"digest":""}') + 64
-_PLAYER = "player guarantee start on_contradiction on_missing"
-_KEYS = {
-    "journal": f"{_PLAYER} format surefoot created engine rotate durable_every rounds part after "
-    "loop",
-    "round": "time cost_gradient proposal constraint_value constraint_subgradient cost_value "
-    "value_error slope_error within hint context played missing how why breaches next certificate",
-    "announce": "time context next certificate",
-    "refused": "time breaches",
-    "snapshot": "loop",
-    "note": "time text",
-    "hold": "time reason next certificate",
-    "retreat": "time reason speed next certificate",
-    "resume": f"time reason fresh loop next certificate {_PLAYER}",
-    "torn": "time bytes sentence",
-    "engine": "time engine loop sentence",
-    "rebuilt": "time loop sentence",
-    "continued": "time file",
-    "closed": "time",
-}
-"""What a line of each kind may have beside its kind, round and digest. A key that is misspelt would
-mean that it is not there, and one that is not known could say anything."""
 
 
-def read_lines(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the records of a journal, of all its files."""
-    digest, part, kind = "", 1, "continued"
+def read_records(path: str) -> Iterator[Record]:
+    """Yield the records of a journal, of all its files, each with its member; None if it has none.
+
+    A line of a controller is one record. One of a fleet is as many as it has members, or none.
+    """
+    fleet = None
+    for place, line in _read_lines(path):
+        if fleet is None and "members" in line:
+            fleet = Fleet()
+        if fleet is None:
+            yield None, line
+            continue
+        try:
+            yield from fleet.expand(line)
+        except WrongError as error:
+            raise WrongError(f"{place}: {error}") from None
+
+
+def _read_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the lines of a journal, of all its files, each with its place in words."""
+    digest, part, kind, is_fleet = "", 1, "continued", False
     while kind == "continued":
         name = path if part == 1 else f"{path}.{part}"
         with open(name, "rb") as file:  # noqa: PTH123
@@ -53,24 +52,15 @@ def read_lines(path: str) -> Iterator[dict[str, Any]]:
             digest = hashlib.sha256(digest.encode() + line[:-_END]).hexdigest()
             if line[-_END:] != b',"digest":"%s"}' % digest.encode():
                 raise WrongError(f"a line of '{name}' is not what was written: {line[:40]!r}")
-            yield (record := _parse(line, i == 0, part))
-            kind = record["kind"]
+            table = json.loads(line, object_pairs_hook=_table, parse_constant=_refuse)
+            is_fleet = is_fleet or (i == 0 and part == 1 and "members" in table)
+            kind = refuse_strangers(table, FLEET if is_fleet else LINES, "line")
+            if (kind == "journal") != (i == 0):
+                raise WrongError(f"a line of the kind {kind!r} must not be where it is")
+            if i == 0 and table.get("part", 1) != part:
+                raise WrongError(f"a file must be part {part}, got {table.get('part', 1)!r}")
+            yield f"line {i + 1} of '{name}'", table
         part += 1
-
-
-def _parse(line: bytes, is_first: bool, part: int) -> dict[str, Any]:
-    """Return a record that has only keys which are known."""
-    record: dict[str, Any] = json.loads(line, object_pairs_hook=_table, parse_constant=_refuse)
-    kind = record.get("kind")
-    if kind not in _KEYS or (kind == "journal") != is_first:
-        raise WrongError(f"a line of the kind {kind!r} must not be where it is")
-    if is_first and "fleet" in record:
-        return record
-    if strangers := sorted(set(record) - {"kind", "round", "digest", *_KEYS[kind].split()}):
-        raise WrongError(f"a line of the kind {kind!r} must not have a key {strangers[0]!r}")
-    if is_first and record.get("part", 1) != part:
-        raise WrongError(f"a file must be part {part}, got {record.get('part', 1)!r}")
-    return record
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -31,11 +31,7 @@ _KINDS: dict[str, type[Kind]] = {
 }
 _PARTS = ("proposer", "knowledge")
 """What a certified rule is made of: its name certifies nothing, so any name will do."""
-_WRAPPERS = {
-    "Delayed": "base delay copies late",
-    "Probing": "base probe doubt near",
-    "ValuesFollower": "base probe doubt near",
-}
+_WRAPPERS = {"Delayed": "base delay copies late"}
 _SHOWN = 8
 
 
@@ -125,14 +121,21 @@ class Player:
         is_grid = isinstance(domain, dict) and domain.get("class") == "Grid"
         return self.kind.convex and not self.kind.in_contexts and not is_grid
 
-    def __str__(self) -> str:
-        found, left = [], self.encoded["player"]
+    @property
+    def words(self) -> str:
+        """The player in the form of constructors, with all its constants."""
+        parts, left = [], self.encoded["player"]
         while isinstance(left, dict) and "base" in left:
-            found.append(_describe({n: v for n, v in left.items() if n != "base"}))
+            parts.append(_describe({n: v for n, v in left.items() if n != "base"}))
             left = left["base"]
         if isinstance(left, dict):  # what proposes certifies nothing
             left = {n: v for n, v in left.items() if n != "proposer"}
-        return " of ".join([*found, _describe(left)]) + f", from {_describe(self.encoded['start'])}"
+        return " of ".join([*parts, _describe(left)])
+
+    @property
+    def start_words(self) -> str:
+        """The start, likewise."""
+        return _describe(self.encoded["start"])
 
 
 def _describe(data: Any) -> str:

@@ -101,6 +101,8 @@ def c_vectors(
     for _ in range(ROUNDS):
         vector, g, s = limit.at(state.x)
         value, slope = (g, s) if m > 1 else (float(g[0]), s[0])
+        if not algorithm.needs.constraint_subgradients:
+            slope = None
         feedback = Feedback(None, value, slope, proposal=vector)
         if algorithm.proposer.cost_gradients:
             feedback = feedback._replace(cost_gradient=vector, proposal=None)
@@ -222,6 +224,7 @@ def _preface(algorithm: Any, fields: PlainTable, has_start: bool) -> str:
         "gives other last digits.",
     ]
     rows = "g" if fields["rows"] > 1 else "&g"
+    slope = ", seen.s = s" if algorithm.needs.constraint_subgradients else ""
     usage = [
         "static double state[SF_STATE], work[SF_SCRATCH];",
         f"const double x1[SF_D] = {'SF_START_ACTION' if has_start else '{...}'};",
@@ -229,7 +232,7 @@ def _preface(algorithm: Any, fields: PlainTable, has_start: bool) -> str:
         "sf_init(&sf_player, state, x1);",
         "for (;;) { // play state[0..SF_D), observe there, and:",
         "    sf_feedback seen = {0};",
-        f"    seen.{first} = {first}, seen.g = {rows}, seen.s = s;",
+        f"    seen.{first} = {first}, seen.g = {rows}{slope};",
         "    if (sf_step(&sf_player, state, &seen, work, &info) != SF_OK) ...; // state stands",
         "    // g(state[0..SF_D)) <= info.bound <= 0",
         "}",

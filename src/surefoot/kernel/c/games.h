@@ -608,6 +608,9 @@ SF_INLINE void sf_rounds(const sf_game *game, const sf_player *player, double *s
             const double told_g = g; /* g itself stays in a register */
             seen.g = is_apart ? values : &told_g;
             seen.s = is_apart ? rows : slope;
+            if (player->rule.proposer == SF_PROBING) {
+                seen.s = NULL; /* it finds slopes itself */
+            }
             plays = player->step(&player->rule, state, &seen, work, NULL) == SF_OK;
         } else if (is_apart) {
             for (int j = 0; j < m; j++) {

@@ -50,8 +50,14 @@ static inline int sf_list_learner(const sf_rule *rule, sf_listing *listing)
 {
     const int d = rule->d, K = rule->cuts;
     listing->group = "learner.";
-    if (rule->proposer == SF_LEADER) {
+    if (rule->proposer == SF_PROBING
+        && !(1 SF_NUMBERS_OF_PROBING(SF_LIST_NUMBER, SF_LIST_COUNT)
+                 SF_ARRAYS_OF_PROBING(SF_LIST_ARRAY))) {
+        return 0;
+    }
+    if (sf_leads(rule)) {
         const int n = sf_leaders(rule);
+        listing->group = rule->proposer == SF_PROBING ? "learner.leader." : "learner.";
         return 1 SF_NUMBERS_OF_LEADER(SF_LIST_NUMBER, SF_LIST_COUNT)
             SF_ARRAYS_OF_LEADER(SF_LIST_ARRAY) SF_NORMALS_OF_LEADER(SF_LIST_ARRAY);
     }
@@ -80,7 +86,8 @@ static inline int sf_notes(const sf_rule *rule)
     const int notes[] = {[SF_PROPOSALS] = 0,
                          [SF_LEADER] = SF_LEADER_NOTES,
                          [SF_DESCENT] = SF_DESCENT_NOTES,
-                         [SF_AVERAGING] = SF_AVERAGING_NOTES};
+                         [SF_AVERAGING] = SF_AVERAGING_NOTES,
+                         [SF_PROBING] = SF_LEADER_NOTES};
     return notes[rule->proposer];
 }
 
@@ -89,6 +96,7 @@ static inline int sf_list_note(const sf_rule *rule, sf_listing *listing)
     listing->group = "note.";
     switch (rule->proposer) {
     case SF_LEADER:
+    case SF_PROBING:
         return 1 SF_NOTE_OF_LEADER(SF_LIST_NUMBER);
     case SF_DESCENT:
         return 1 SF_NOTE_OF_DESCENT(SF_LIST_NUMBER);
@@ -109,7 +117,7 @@ static inline int sf_list_note(const sf_rule *rule, sf_listing *listing)
 
 static inline int sf_lags(const sf_rule *rule)
 {
-    return rule->proposer == SF_LEADER ? sf_leaders(rule) : 0;
+    return sf_leads(rule) ? sf_leaders(rule) : 0;
 }
 
 /* List what sf_write_info writes. */

@@ -14,8 +14,8 @@ static inline size_t sf_head_size(const sf_rule *rule)
 {
     const int d = SF_DIM(rule);
     size_t learner = 0;
-    if (rule->proposer == SF_LEADER) {
-        learner = sf_leader_head(rule);
+    if (sf_leads(rule)) {
+        learner = sf_probing_head(rule) + sf_leader_head(rule);
     } else if (rule->proposer == SF_DESCENT) {
         learner = SF_DESCENT_NUMBERS;
     } else if (rule->proposer == SF_AVERAGING) {
@@ -27,16 +27,19 @@ static inline size_t sf_head_size(const sf_rule *rule)
 /* Whether a rule is in this text. */
 static inline int sf_is_here(const sf_rule *rule)
 {
-    const int d = SF_DIM(rule), learns = rule->proposer == SF_LEADER, kind = rule->knowledge;
+    const int d = SF_DIM(rule), learns = sf_leads(rule), kind = rule->knowledge;
     const int curved = kind == SF_CURVATURE || kind == SF_ROWS;
     const int some = rule->domain != SF_ANYWHERE, box = rule->domain == SF_BOX;
     if (d < 1 || d != rule->d || rule->rows < 1 || (kind != SF_ROWS && rule->rows > 1)
-        || rule->proposer < SF_PROPOSALS || rule->proposer > SF_AVERAGING
+        || rule->proposer < SF_PROPOSALS || rule->proposer > SF_PROBING
         || (box && !(rule->lower && rule->upper)) || (curved && !rule->beta)) {
         return 0;
     }
     if (learns && (kind != SF_HULL || !some || rule->cuts < 2 || SF_CUTS(rule) != rule->cuts)) {
         return 0;
+    }
+    if (rule->proposer == SF_PROBING && rule->slope_error != HUGE_VAL) {
+        return 0; /* slopes are guesses */
     }
     const int averages = rule->proposer == SF_AVERAGING;
     if (averages && !(curved && (rule->points == 1 || rule->points == SF_LEADERS))) {
@@ -55,12 +58,12 @@ static inline size_t sf_state_size(const sf_rule *rule)
     if (!sf_is_here(rule)) {
         return 0;
     }
-    return sf_head_size(rule) + (rule->proposer == SF_LEADER ? sf_leader_normals(rule) : 0);
+    return sf_head_size(rule) + (sf_leads(rule) ? sf_leader_normals(rule) : 0);
 }
 
 static inline size_t sf_scratch_size(const sf_rule *rule)
 {
-    const size_t cuts = rule->proposer == SF_LEADER ? SF_CUTS(rule) : 0;
+    const size_t cuts = sf_leads(rule) ? SF_CUTS(rule) : 0;
     const size_t vectors = 80 * (size_t)SF_DIM(rule) + 24 * cuts + 24 * (size_t)rule->rows;
     if (!sf_is_here(rule)) {
         return 0;
@@ -89,8 +92,11 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
     } else {
         sf_init_curved(rule, memory, x1);
     }
-    if (rule->proposer == SF_LEADER) {
-        sf_init_leader(rule, learner, x1);
+    if (rule->proposer == SF_PROBING) {
+        sf_init_probing(rule, learner, x1);
+    }
+    if (sf_leads(rule)) {
+        sf_init_leader(rule, learner + sf_probing_head(rule), x1);
     } else if (rule->proposer == SF_DESCENT) {
         sf_fill(learner, 0.0, SF_DESCENT_NUMBERS);
     } else if (rule->proposer == SF_AVERAGING) {
@@ -128,6 +134,10 @@ static inline int sf_propose(const sf_region *region, double *learner, const dou
     if (rule->proposer == SF_LEADER) {
         return sf_propose_leader(region, learner, x, seen, found->point, wanted, undo, info,
                                  *work);
+    }
+    if (rule->proposer == SF_PROBING) {
+        return sf_propose_probing(region, learner, x, seen, found->point, wanted, undo, info,
+                                  *work);
     }
     if (rule->proposer == SF_DESCENT && seen->gradient) {
         return sf_propose_descent(region, learner, x, seen, found, wanted, info, *work);
@@ -234,7 +244,10 @@ static inline int sf_check(const sf_rule *rule, const double *state, const sf_fe
 {
     const int d = SF_DIM(rule);
     const int m = rule->rows;
-    if (rule->proposer == SF_LEADER && !sf_leader_fits(rule, state + d + sf_memory_size(rule))) {
+    const double *learner = state + d + sf_memory_size(rule);
+    const int probes = rule->proposer == SF_PROBING;
+    if ((sf_leads(rule) && !sf_leader_fits(rule, learner + sf_probing_head(rule)))
+        || (probes && !sf_probing_fits(rule, learner))) {
         return SF_NO_STATE;
     }
     const double *parts[] = {state, seen->gradient, seen->proposal, seen->action, seen->s, seen->g,
@@ -251,7 +264,8 @@ static inline int sf_check(const sf_rule *rule, const double *state, const sf_fe
         return SF_RANGE;
     }
     if ((seen->g && !seen->s && rule->knowledge != SF_HULL)
-        || (rule->knowledge == SF_CURVATURE && seen->slope_error && *seen->slope_error > 0)) {
+        || (rule->knowledge == SF_CURVATURE && seen->slope_error && *seen->slope_error > 0)
+        || (probes && (seen->s || seen->slope_error))) {
         return SF_ELSEWHERE;
     }
     return SF_OK;
@@ -272,7 +286,7 @@ static inline int sf_step(const sf_rule *rule, double *state, const sf_feedback 
     sf_undo undo;
     double *saved = sf_take(&work, head);
     undo.count = 0;
-    undo.rows = sf_take(&work, rule->proposer == SF_LEADER ? 2 * d : 0);
+    undo.rows = sf_take(&work, sf_leads(rule) ? 2 * d : 0);
     sf_copy(saved, state, head);
     sf_info known;
     memset(&known, 0, sizeof known);

@@ -65,7 +65,8 @@ enum { SF_ALARMS(SF_VALUE) };
 
 /* What proposes, what is known of g, and the known set that holds every action. */
 #define SF_PROPOSERS(CODE)                                                                         \
-    CODE(SF_PROPOSALS, 0) CODE(SF_LEADER, 1) CODE(SF_DESCENT, 2) CODE(SF_AVERAGING, 3)
+    CODE(SF_PROPOSALS, 0) CODE(SF_LEADER, 1) CODE(SF_DESCENT, 2) CODE(SF_AVERAGING, 3)             \
+    CODE(SF_PROBING, 4)
 #define SF_KNOWLEDGE(CODE)                                                                         \
     CODE(SF_HULL, 0) CODE(SF_LENGTH, 1) CODE(SF_CURVATURE, 2) CODE(SF_ROWS, 3)
 #define SF_DOMAINS(CODE) CODE(SF_ANYWHERE, 0) CODE(SF_BALL, 1) CODE(SF_BOX, 2)
@@ -99,6 +100,10 @@ typedef struct {
     double diameter;             /* of the domain */
     /* leader */
     double strong_convexity; /* of every cost; 0 where none is known */
+    /* probing: a leader, whose slopes are differences of values; slope_error is HUGE_VAL */
+    double probe; /* the length of a probe, relative to the radius of the certified ball */
+    double doubt; /* which part of the slack may be unexplained without a probe */
+    double near;  /* how close to the boundary probes begin, relative to the deepest action */
     /* descent and averaging */
     int ratchet;
     double scale; /* 1/eta is the root of the squares over this */
@@ -113,7 +118,7 @@ typedef struct {
 typedef struct {
     const double *gradient;    /* of the cost */
     const double *g;           /* the value of the constraint, one per row */
-    const double *s;           /* one subgradient per row */
+    const double *s;           /* one subgradient per row; probing: NULL */
     const double *proposal;    /* an action that somebody wants to play next */
     const double *action;      /* where this was seen, if not at the action of the state */
     const double *value_error; /* of this round's g, instead of the rule's */
@@ -187,6 +192,7 @@ typedef int sf_step_of(const sf_rule *, double *, const sf_feedback *, double *,
 #include "curvature.h"
 #include "trust.h"
 #include "leader.h"
+#include "probing.h"
 #include "descent.h"
 #include "step.h"
 

@@ -356,10 +356,8 @@ def _confine(algorithm: Any, domain: Set) -> Any:
     """Return a certified rule on another set."""
     if isinstance(algorithm, Wrapper):
         return algorithm.with_base(_confine(algorithm.base, domain))
-    proposer, knowledge = algorithm.proposer, replace(algorithm.knowledge, domain=domain)
-    if getattr(proposer, "domain", None) is not None:
-        proposer = replace(proposer, domain=domain)
-    return algorithm.of(proposer, knowledge, algorithm.ramp)
+    knowledge = replace(algorithm.knowledge, domain=domain)
+    return algorithm.of(algorithm.proposer.on(domain), knowledge, algorithm.ramp)
 
 
 class InPairs(OfBase, StrictStart, KnownHorizon):

@@ -1,0 +1,140 @@
+"""Leader and follower with only values of g: differences estimate subgradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from surefoot.certified import Certified
+from surefoot.certified_pair import Parts
+from surefoot.core import checks
+from surefoot.core.algorithm import tuning
+from surefoot.core.constants import Constants
+from surefoot.core.types import Needs, Set
+from surefoot.guarantees.bounds import StrictStart
+from surefoot.guarantees.guarantee import PossibleHorizon
+from surefoot.guarantees.tuning import Tuned
+from surefoot.guarantees.with_errors import under_errors
+from surefoot.knowledge import ContextHull, ContextKind, Knowledge, LipschitzHull
+from surefoot.proposers.leader import Leader
+from surefoot.proposers.probing import DOUBT, NEAR, PROBE, Probing
+from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
+from surefoot.rules.certified.leader_follower import LeaderFollower
+
+__all__ = ["ValuesFollower", "ValuesOnly"]
+
+
+class ValuesFollower(Certified):
+    r"""Leader and follower from values of g alone: safe from G_g, no slopes needed.
+
+    It plays as :class:`~surefoot.rules.LeaderFollower` does, with
+    :class:`~surefoot.proposers.Probing` around its leaders: where they are out of reach, it
+    measures slopes by differences. No slope is reported, so none can err.
+
+    Args:
+        G_g: a bound on the norms of subgradients of g.
+        domain: a set that contains the feasible set and holds every action.
+        cuts: how many half-spaces the leaders remember; a default by dimension unless given.
+        reach: the largest norm of a feasible point; that of the domain unless given.
+        start_bound: a bound on g at the start in every round, for drift and contexts.
+        context: how the limit depends on what is known before every round
+            (:class:`~surefoot.knowledge.ContextHull`).
+        probe: the length of a probe, relative to the radius of the certified ball; below 1/2.
+        doubt: which part of the slack may be unexplained without a probe.
+        near: how close to the boundary probes begin, relative to the deepest action.
+        value_error: how wrong a reported g may be.
+        drift: how much g may change from round to round.
+        evaluation_error: how wrong a computed g may be beyond rounding.
+        ramp: how far an action may be from the last one; None for any distance.
+
+    Example:
+        >>> import numpy as np
+        >>> from surefoot import Ball, Feedback
+        >>> player = ValuesFollower(G_g=1.0, domain=Ball(1.0))
+        >>> state = player.init(np.array([0.0, 0.0]))  # g(x) = x[1] - 0.5
+        >>> feedback = Feedback(np.array([0.0, -4.0]), -0.5)
+        >>> player.update(state, feedback).x.round(6)  # as far as the slack of 0.5 reaches
+        array([0. , 0.5])
+    """
+
+    made_of = ((Probing,), (LipschitzHull, ContextHull))
+    declared_by = (Probing, Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    typical_needs: ClassVar[Needs] = LeaderFollower.typical_needs._replace(
+        constraint_subgradients=0
+    )
+
+    def __init__(
+        self,
+        *,
+        G_g: float,
+        domain: Set,
+        cuts: int | None = None,
+        reach: float | None = None,
+        start_bound: float | None = None,
+        context: ContextKind | None = None,
+        probe: float = PROBE,
+        doubt: float = DOUBT,
+        near: float = NEAR,
+        value_error: float = 0.0,
+        drift: float = 0.0,
+        evaluation_error: float = 0.0,
+        ramp: float | Sequence[float] | None = None,
+    ) -> None:
+        checks.positive(G_g=G_g)  # values alone do not say which of several limits is near
+        leader = Leader(domain=domain, cuts=cuts)
+        proposer = Probing(leader=leader, probe=probe, doubt=doubt, near=near)
+        errors = ErrorBounds(
+            value_error=value_error, drift=drift, evaluation_error=evaluation_error
+        ).errors
+        knowledge: Knowledge
+        if context is None:
+            knowledge = LipschitzHull(
+                G_g=G_g, domain=domain, reach=reach, start_bound=start_bound, errors=errors
+            )
+        else:
+            knowledge = ContextHull(
+                G_g=G_g,
+                domain=domain,
+                reach=reach,
+                start_bound=start_bound,
+                errors=errors,
+                context=context,
+            )
+        super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
+
+    @classmethod
+    @tuning(lambda: ValuesOnly)
+    def default(
+        cls, constants: Constants, horizon: int | None = None, domain: Set | None = None
+    ) -> Tuned[Self]:
+        """Feasible in every round from G_g, the start and values of g alone.
+
+        Args:
+            constants: needs R, G_g and start_slack; uses the error of values and the drift.
+            horizon: unused; every tuning takes one.
+            domain: a set that contains the feasible set; by default the ball around 0 of radius R.
+        """
+        checks.check_possible_horizon(horizon)
+        theorem = ValuesOnly(constants)
+        arguments = hull_knowledge(constants, domain)
+        proposer = Probing(leader=Leader(domain=arguments["domain"]))
+        return Tuned(cls.of(proposer, LipschitzHull(**arguments)), under_errors(theorem))
+
+
+class ValuesOnly(PossibleHorizon, StrictStart):
+    r"""Values alone: feasible in every round, from G_g and a strictly feasible start.
+
+    .. math:: g(x_t) \le 0 \ \forall t .
+
+    The hull of balls that certifies an action is made of values and G_g, and no slope enlarges it
+    (Theorem E of docs/hulls.md), so that estimates of slopes may steer and never certify. No
+    regret bound is claimed: in advance no more is known than that the costs of two feasible points
+    differ by at most :math:`2RG_f`. docs/values.md has the statement and what was measured.
+
+    Args:
+        constants: needs R, G_g, start_slack; G_f for the number above.
+        horizon: the intended number of rounds, if there is one.
+    """
+
+    name: ClassVar[str] = "Values only"
+    needed: ClassVar[tuple[str, ...]] = ("R", "G_g")
