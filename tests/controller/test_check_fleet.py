@@ -102,6 +102,14 @@ def test_no_honest_fleet_is_blamed(seed, tmp_path):
     assert report.is_right, report.said[0]
 
 
+def test_members_with_one_log_share_its_points_and_nothing_else(tmp_path):
+    players = {"a": JUDGED["a log"], "b": JUDGED["a log"], "c": JUDGED["an average"]}
+    players["d"] = players["c"]
+    a, b, c, d = followers(fleet_of(tmp_path, players, 3)).values()
+    assert a.kind is b.kind
+    assert c.kind is not d.kind
+
+
 def test_a_fleet_is_said_to_be_certified_with_its_members(plain):
     report = check(str(plain))
     said = "certified: 33 of 36 rounds of 3 members; the first of each is its start"

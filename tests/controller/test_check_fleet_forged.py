@@ -280,6 +280,10 @@ WRONG = {
         put(("certificates", "columns", "bound"), column([1.0])),
         "'bound' must have the shape",
     ),
+    "many fields": (
+        put(("certificates", "same"), {f"field {i}": 0.0 for i in range(64)}),
+        "certificates must have at most 64 fields",
+    ),
     "a field twice": (put(("certificates", "same", "bound"), 0.0), "must be there once"),
     "a class twice": (put(("certificates", "same", "class"), "Mine"), "must be there once"),
     "a class in columns": (put(("certificates", "columns", "class"), FLOATS), "there once"),

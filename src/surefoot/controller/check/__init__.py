@@ -4,7 +4,8 @@ Run as ``surefoot check FILE``, or by itself, ``python path/to/check FILE``: thi
 standard library alone. A journal passes if all of this is so:
 
 1. Every line has the digest that it must have, only keys that are known, and each of them once
-   (``lines``).
+   (``lines``, ``keys``). Of a fleet each line is records of its members (``fleet``, ``columns``),
+   and each member is judged by itself (``members``).
 2. Every constant is that of the player in the journal, its one source, and is printed with the
    round from which it is used; only a resume with another player changes it (``players``).
 3. Every stored state has the action at hand (``following``).

@@ -11,6 +11,8 @@ from .exact import WrongError
 
 __all__ = ["read_certificates", "read_column", "read_rows"]
 
+_FIELDS = 64
+"""How many fields a certificate may have: each of them is there for every member."""
 _FORMS = {"float64": ("d", 8), "int64": ("q", 8), "bool": ("?", 1)}
 """By type, the letter of :mod:`struct`, and the bytes of one number."""
 
@@ -79,6 +81,8 @@ def read_certificates(data: Any, count: int) -> list[Any]:
     names = ["class", *columns, *same]
     if len(set(names)) != len(names):
         raise WrongError("a field of certificates must be there once: in columns, or in same")
+    if len(names) > _FIELDS:
+        raise WrongError(f"certificates must have at most {_FIELDS} fields, got {len(names)}")
     tables = [{"class": data["class"], **same} for _ in range(count)]
     for name, column in columns.items():
         entries = read_column(column, repr(name), count, tuple(_FORMS))

@@ -101,7 +101,7 @@ class Fleet:
             raise WrongError(f"a member {name!r} joined that is there, or is no text"[:200])
         if line["round"] != 1:
             raise WrongError(f"a new member must begin in its round 1, got {line['round']!r}"[:200])
-        self.names = [*self.names, name]
+        self.names.append(name)
         self._present.add(name)
         yield name, {**line, "loop": _first_loop(start)}
 
@@ -110,7 +110,7 @@ class Fleet:
         need_keys(line, "member round", "a member that leaves")
         name = self._find(line["member"])
         yield name, line
-        self.names = [other for other in self.names if other != name]
+        self.names.remove(name)
         self._present.remove(name)
 
     # --- rounds and orders -----------------------------------------------------------------------

@@ -64,6 +64,7 @@ class Follower:
 
     Args:
         header: the first line.
+        kinds: what is known by other members; see :class:`Player`.
 
     Attributes:
         action: the one at hand, for round t.
@@ -91,7 +92,8 @@ class Follower:
     read: Places
     proved: Places
 
-    def __init__(self, header: dict[str, Any]) -> None:
+    def __init__(self, header: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
+        self.kinds = kinds
         self.t, self.certified, self.is_halted = 1, 0, False
         self.on_contradiction = header.get("on_contradiction")
         self.unjudged: dict[int, str] = {}
@@ -102,7 +104,7 @@ class Follower:
 
     def _begin(self, line: dict[str, Any]) -> None:
         """Begin with a player at its start: what was proved by another is not by it."""
-        player = self.players[self.t] = Player(line)
+        player = self.players[self.t] = Player(line, self.kinds)
         self.player, self.kind, self.drift = player, player.kind, player.drift
         self.start, self.start_bound, self.delay = player.start, player.start_bound, player.delay
         self.d, self.action = len(self.start), self.start

@@ -115,6 +115,8 @@ class Kind:
         noise: a bound on the error of a reading beyond the one that is told.
         domain: the known set of all actions, as a journal has it; None for any action.
         convex: whether g is.
+        is_shared: whether members with one player share what is known: it never changes, and may be
+            long.
         first_context: that of a first round, where it need not be announced; None where it must.
     """
 
@@ -122,6 +124,7 @@ class Kind:
     certificates: ClassVar[tuple[str, ...]] = ()
     in_contexts: ClassVar[bool] = False
     needs_start: ClassVar[bool] = True
+    is_shared: ClassVar[bool] = False
     rows: int = 1
     noise: Fraction = Fraction(0)
     domain: Any = None

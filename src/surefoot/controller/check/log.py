@@ -28,6 +28,7 @@ class Log(Kind):
     keys: ClassVar[str] = "points values G_g"
     certificates: ClassVar[tuple[str, ...]] = ("LogCertificate",)
     needs_start: ClassVar[bool] = False
+    is_shared: ClassVar[bool] = True
     points: list[Point]
     G_g: Fraction | None
     noise: Fraction

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .fleet import Record
 from .following import Follower
+from .kind import Kind
 from .players import Player
 
 __all__ = ["Members"]
@@ -41,6 +42,7 @@ class Members:
         self._present: dict[str | None, Member] = {}
         self._at = ""  # of a member whose run has not begun
         self._last: Member | None = None  # whose record is taken
+        self._kinds: dict[int, Kind] = {}  # of tables that followers keep
 
     def take(self, record: Record) -> None:
         """Take the next record: begin or end a member, or let its follower take it."""
@@ -58,7 +60,7 @@ class Members:
     def _begin(self, record: Record) -> None:
         name, line = record
         self._at = "" if name is None else f"member {name!r}, round 1: "
-        member = Member(name, Follower(line))
+        member = Member(name, Follower(line, self._kinds))
         if line["kind"] == "joined":
             member.follower.events.append((1, "joined"))
         self._at, self._last = "", member

@@ -40,6 +40,7 @@ class Player:
 
     Args:
         line: the first line of a journal, or one that resumes with another player.
+        kinds: what is known by other members, by the table of a line that says so.
 
     Attributes:
         encoded: the player as it stands there, with its guarantee and its start.
@@ -64,7 +65,7 @@ class Player:
     turns: int
     is_late: bool
 
-    def __init__(self, line: dict[str, Any]) -> None:
+    def __init__(self, line: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
         self.start: Point = vector(line["start"], len(line["start"]), "start")
         self.start_bound: Fraction | None = None
@@ -73,6 +74,7 @@ class Player:
         self.errors: dict[str, Any] = {}
         self.delay, self.turns, self.is_late = 0, 1, False
         self.ramp: list[Fraction] | Fraction | None = None
+        self._kinds = {} if kinds is None else kinds
         self._read(line["player"])
 
     def _read(self, player: Any) -> None:
@@ -104,9 +106,11 @@ class Player:
         if errors["slope"] != {"number": "inf"}:  # slopes that do not count may err by anything
             self.slope = number(errors["slope"], "slope", 0)
         try:
-            self.kind = _KINDS[known["class"]](known, len(self.start))
+            self.kind = self._kinds.get(id(known)) or _KINDS[known["class"]](known, len(self.start))
         except UnjudgedError:
             return
+        if self.kind.is_shared:
+            self._kinds[id(known)] = self.kind
         if (bound := known.get("start_bound")) is not None:
             self.start_bound = number(bound, "start_bound")
         if isinstance(ramp, dict | list) and "number" not in ramp:
