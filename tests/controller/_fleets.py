@@ -22,13 +22,14 @@ from .test_check import JUDGED, played
 
 def _groups():
     """The plants that can be told by one call, by what that brings."""
-    groups = {"proposals": [], "gradients": [], "contexts": [], "drifts": []}
+    groups = {"proposals": [], "gradients": [], "values": [], "contexts": [], "drifts": []}
     for name, plant in PLANTS.items():
         if plant.shape in ("context", "drift"):
             groups[f"{plant.shape}s"].append(name)
         elif plant.shape not in ("rows", "units"):  # a fleet has one constraint
-            is_gradient = needs_of(plant.player).cost_gradients
-            groups["gradients" if is_gradient else "proposals"].append(name)
+            needs = needs_of(plant.player)
+            kind = "gradients" if needs.constraint_subgradients else "values"
+            groups[kind if needs.cost_gradients else "proposals"].append(name)
     return groups
 
 
@@ -123,20 +124,21 @@ class Play:
         columns = {key: self.column(key, told) for key in sorted(keys)}
         if all("missing" in each for each in told):
             columns |= {"constraint_value": [np.nan] * len(names)}
-            first = "cost_gradient" if self.is_gradient else "proposal"
-            columns |= dict.fromkeys((first, "constraint_subgradient"), [[0.0, 0.0]] * len(names))
+            first = "cost_gradient" if self.needs.cost_gradients else "proposal"
+            slopes = ("constraint_subgradient",) if self.needs.constraint_subgradients else ()
+            columns |= dict.fromkeys((first, *slopes), [[0.0, 0.0]] * len(names))
         self.fleet.tell(members=names, **columns)
 
     @property
-    def is_gradient(self):
-        return needs_of(PLANTS[self.fleet.names[0].split(" #")[0]].player).cost_gradients
+    def needs(self):
+        return needs_of(PLANTS[self.fleet.names[0].split(" #")[0]].player)
 
     def told(self, name, x):
         """What a round tells of one member."""
         world, halt = self.worlds[name], self.fleet.halted.get(name)
         t = self.fleet.rounds[name]
         told = _tell(SimpleNamespace(halted=halt), world.plant.player, world, t, x, self.eventful)
-        if "missing" not in told:
+        if "missing" not in told and self.needs.constraint_subgradients:
             told.setdefault("constraint_subgradient", world.at(x)[1])
         return told
 

@@ -356,8 +356,8 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
     world.pass_by()
     told: dict[str, Any] = _context(world) if world.plant.shape in ("context", "drift") else {}
     if not is_read or (eventful and rng.random() < 0.06):
-        world.actions[-1] = np.array(x)  # nobody says of an action of his own where all is missing
-        return told | {"missing": True}
+        own = {} if np.array_equal(played, x) else {"action": played}
+        return told | own | {"missing": True}
     world.read_rounds += loop.halted is None
     target = np.array([1.2 * np.sin(0.7 * t), 0.4 + 1.1 * np.cos(0.31 * t)])
     proposal = 0.8 * (np.array(x) - target)

@@ -250,6 +250,7 @@ WRONG = {
     "fewer bytes": (put(("next", "bytes"), "AAAA"), "next must have the bytes of"),
     "no base64": (lambda found: spoil(found, "!"), "next must be in base64"),
     "base64 in another alphabet": (lambda found: spoil(found, "é"), "next must be in base64"),
+    "a byte less": (lambda found: spoil(found, "=", -1), "next must have the bytes of"),
     "padding too early": (lambda found: spoil(found, "=", -2), "next must "),
     # Steps.
     "no steps": (rounds(steps=None), "must be lists"),
@@ -292,8 +293,8 @@ WRONG = {
         "'bound' must be of the type",
     ),
     "a truth value of 2": (
-        put(("certificates", "columns", "bound"), {**column([True], "bool"), "bytes": "Ag=="}),
-        "'bound' must have the shape",
+        put(("certificates", "columns", "odd"), {"bytes": "AgAA", "type": "bool", "shape": [3]}),
+        "'odd' must be 0 or 1",
     ),
     # Calls.
     "a member twice in columns": (twice, "must have a member once, got"),
