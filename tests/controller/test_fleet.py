@@ -737,7 +737,9 @@ def test_ten_thousand_members_are_told_at_once():
 @pytest.mark.parametrize("engine", kernel.engines())
 @pytest.mark.parametrize("back", ["b", None])
 def test_a_member_that_left_since_a_snapshot_stops_no_opening(tmp_path, monkeypatch, engine, back):
-    monkeypatch.setattr("surefoot.controller.journal._SHARE", 0)  # a snapshot in every call,
+    monkeypatch.setattr(
+        "surefoot.controller.journal._SHARE_OF_MANY", 0
+    )  # a snapshot in every call,
     monkeypatch.setattr("surefoot.controller.records._CHUNKS", 2)  # of half of the members
     path, starts = tmp_path / "fleet.jsonl", {name: np.zeros(D) for name in "abcdef"}
     with kernel.engine(engine):
