@@ -41,7 +41,7 @@ PLAY    = set -e; export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1; \
 BESIDE := $(MAKE) --no-print-directory --jobs 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lint types fast here test coverage test-all check docs playground table1 related alternatives cases cases-ci cases-torch gallery bench soak evidence front-check fuzz wheel clean
+.PHONY: help demo lint types fast here test coverage test-all check docs constants playground table1 related alternatives cases cases-ci cases-torch gallery bench soak evidence front-check fuzz wheel clean
 
 help: ## show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' Makefile | sed 's/:.*## /\t/' | expand -t 12
@@ -127,6 +127,9 @@ coverage: $(VENV)/dev.stamp ## line coverage of the fast tests (takes twice as l
 
 test-all: $(VENV)/all.stamp ## what `make test` leaves out: torch, cluster, browser, hosts, docs
 	$(PYTEST) -m 'compiled or torch or cluster or browser or hosts or docs'
+
+constants: $(BIN)/python ## write the constants of the kernel's table into its C text and the Python text
+	$(BIN)/python tests/kernel/constants.py
 
 playground: ## compile the playground's leader and follower anew; needs clang and lld
 	$(PYTHON) docs/playground/wasm/build.py

@@ -188,7 +188,7 @@ def play(player: Any, d: int, rounds: int, seed: int = 0) -> tuple[Any, Any]:
             seen = Feedback(None, g, s, proposal=told)
         state, info = player.step(state, seen)
         rows.append(np.concatenate([told, np.atleast_1d(g), np.ravel(s)]))
-        ends.append(np.append(state.x, [info.bound, info.alarms]))
+        ends.append(np.append(state.x, [info.kernel.bound, info.kernel.alarms]))
     return np.array(rows), np.array(ends)
 
 

@@ -31,6 +31,7 @@ from benchmarks import evidence
 from benchmarks.evidence import Counts
 from surefoot import Ball, Feedback
 from surefoot.certified import Certified
+from surefoot.core.record import is_tree, rebuild
 from surefoot.core.types import Array
 from surefoot.knowledge import Reading
 from surefoot.problems.constraints import Affine, Constraint, EllipsoidNorm, LinfNorm, SpectralNorm
@@ -212,9 +213,9 @@ def _starts(rng: Any, target: Target, runs: int) -> Array:
 def _each(change: Callable[..., Array], *states: Any) -> Any:
     """Return a state whose arrays are made from those of others."""
     first = states[0]
-    if isinstance(first, tuple):
+    if is_tree(first):
         parts = [_each(change, *parts) for parts in zip(*states, strict=True)]
-        return type(first)._make(parts)  # type: ignore[attr-defined]
+        return rebuild(first, parts)
     return change(*states)
 
 

@@ -30,6 +30,7 @@ from benchmarks import evidence
 from surefoot import Ball
 from surefoot.certified import Certified
 from surefoot.core.feedback import Feedback
+from surefoot.core.record import is_tree, rebuild
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     Curvature,
@@ -197,9 +198,9 @@ def _feedback(player: Certified, state: Any, proposal: Array, g: Any, s: Array) 
 def _chosen(best: Array, states: list[Any]) -> Any:
     """Return for each run the state of its best try."""
     first = states[0]
-    if isinstance(first, tuple):
+    if is_tree(first):
         parts = [_chosen(best, list(part)) for part in zip(*states, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+        return rebuild(first, parts)
     if not isinstance(first, np.ndarray) or first.ndim == 0:
         return first
     return np.stack(states)[best, np.arange(len(best))]

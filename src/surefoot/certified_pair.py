@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from surefoot.core.parameters import (
     anything,
 )
 from surefoot.core.parts import OfParts
+from surefoot.core.record import Record
 from surefoot.core.types import (
     Array,
     Needs,
@@ -52,7 +53,7 @@ class Parts(Declared):
     ramp: Any = anything("a finite number > 0, or one per coordinate", default=None)
 
 
-class CertifiedState(NamedTuple):
+class CertifiedState(Record):
     """What the next round needs.
 
     Attributes:
@@ -62,10 +63,15 @@ class CertifiedState(NamedTuple):
         plan: the plan for the next round, in contexts.
     """
 
+    __slots__ = ("learner", "memory", "plan", "x")
+
     x: Array
     memory: Memory
     learner: Memory
-    plan: Annotated[Plan | None, AsFresh] = None
+    plan: Annotated[Plan | None, AsFresh]
+
+    def __init__(self, x: Array, memory: Memory, learner: Memory, plan: Plan | None = None) -> None:
+        self.fill(x=x, memory=memory, learner=learner, plan=plan)
 
 
 class Pair(InContexts, OfParts):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +26,7 @@ from surefoot.certified_pair import CertifiedState, Pair
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import FIELDS, Feedback
-from surefoot.core.plain import Packed
+from surefoot.core.record import Record
 from surefoot.core.types import Array, Info
 from surefoot.knowledge.base import Reading
 from surefoot.knowledge.errors import Errors
@@ -36,11 +36,11 @@ from surefoot.proposers.in_kernel import ProposerInKernel
 
 __all__ = [
     "Compiled",
-    "KernelInfo",
-    "KernelState",
     "Layout",
     "Rule",
     "describe_domain",
+    "info_of_step",
+    "state_of_block",
     "step_in_place",
     "unpack_block",
 ]
@@ -343,8 +343,8 @@ class Rule:
             return None
         if not out[self.kind_of_certificate]:  # nothing was read yet, so nothing is certified
             return state, Info(state.x, proposal=state.x)
-        after = KernelState(self, block)
-        return after, KernelInfo(state, after, feedback, out)
+        after = state_of_block(self, block)
+        return after, info_of_step(state, after, feedback, out)
 
     def block_of(self, state: Any) -> Array | None:
         """Pack a state into a new block; None if the kernel does not support it.
@@ -352,8 +352,9 @@ class Rule:
         Raises:
             InvalidValueError: for parts of other shapes than the kernel has.
         """
-        if type(state) is KernelState and (state.rule is self or state.rule.form == self.form):
-            return self._copy(state.block)
+        source = state.kernel if type(state) is CertifiedState else None
+        if source is not None and (source.rule is self or source.rule.form == self.form):
+            return self._copy(source.block)
         try:
             return self._pack(state)
         except InvalidValueError:
@@ -414,142 +415,86 @@ def make_rule(player: Any, d: int) -> Rule | None:
     return rule
 
 
-class _StateRow(NamedTuple):
-    """The parts of a :class:`KernelState`: four fields, of which only x is filled, and two."""
+class Block(NamedTuple):
+    """Where the parts of a kernel's state come from.
 
-    x: Array
-    memory: None
-    learner: None
-    plan: None
+    Attributes:
+        rule: the rule that made it.
+        block: the doubles, which are read-only.
+    """
+
     rule: Rule
     block: Array
 
-
-class KernelState(CertifiedState, Packed):
-    """A ``CertifiedState`` whose parts are unpacked from a block when they are read.
-
-    Args:
-        rule: the rule that made it.
-        block: the doubles, which become read-only.
-    """
-
-    rule, block = _StateRow.rule, _StateRow.block
-    _parts: CertifiedState | None = None
-
-    def __new__(cls, rule: Rule, block: Array) -> KernelState:
-        """Return the state; of its fields only x is filled."""
-        block.setflags(write=False)
-        return tuple.__new__(cls, (block[: rule.d], None, None, None, rule, block))
-
-    def unpack(self) -> CertifiedState:
-        """Return the state as a named tuple."""
-        if self._parts is None:
-            rule, block = self.rule, self.block
-            self._parts = CertifiedState(self.x, rule.memory_of(block), rule.learner_of(block))
-        return self._parts
-
     @property
     def memory(self) -> Any:
-        """What the next region is made of."""
-        return self.unpack().memory
+        """The readings."""
+        return self.rule.memory_of(self.block)
 
     @property
     def learner(self) -> Any:
-        """The state of the learner."""
-        return self.unpack().learner
+        """The state of the proposer."""
+        return self.rule.learner_of(self.block)
 
-    def _replace(self, **changes: Any) -> CertifiedState:  # type: ignore[override]
-        return self.unpack()._replace(**changes)
-
-    def _asdict(self) -> dict[str, Any]:
-        return self.unpack()._asdict()
-
-    def __len__(self) -> int:
-        return len(self._fields)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.unpack())
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.unpack()[i]
-
-    def __eq__(self, other: object) -> bool:
-        return self.unpack() == (other.unpack() if isinstance(other, KernelState) else other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> Any:
-        return CertifiedState, tuple(self.unpack())
-
-    def __repr__(self) -> str:
-        return repr(self.unpack())
+    @property
+    def plan(self) -> None:
+        """None: the kernel knows no contexts."""
 
 
-class _InfoRow(NamedTuple):
-    """The parts of a :class:`KernelInfo`: six fields, of which only x is filled, and six."""
+class Step(NamedTuple):
+    """A step of the kernel, and where the parts of its info come from.
 
-    x: Array
-    proposal: None
-    region: None
-    suspects: tuple[()]
-    note: None
-    round: None
-    before: Any
-    after: KernelState
+    Words and regions are made when they are asked for.
+
+    Attributes:
+        before: the state before the round.
+        after: the state after it.
+        feedback: what was reported of the round.
+        out: what the extension wrote.
+        written: the numbers there, as Python's.
+        rule: the rule that was stepped.
+    """
+
+    before: CertifiedState
+    after: CertifiedState
     feedback: Feedback
     out: Array
     written: list[float]
     rule: Rule
 
+    @property
+    def block(self) -> Array:
+        """The doubles of the state after the round."""
+        block: Array = self.after.kernel.block
+        return block
 
-class KernelInfo(Info):
-    """An :class:`Info` from the kernel's numbers; words and regions are made when asked.
-
-    Args:
-        before: the state before the round.
-        after: the state after it.
-        feedback: what was reported of the round.
-        out: what the extension wrote.
-    """
-
-    __slots__ = ()
-
-    after, out, _written = _InfoRow.after, _InfoRow.out, _InfoRow.written
-    before, feedback, _rule = _InfoRow.before, _InfoRow.feedback, _InfoRow.rule
-
-    def __new__(cls, before: Any, after: KernelState, feedback: Feedback, out: Array) -> KernelInfo:
-        """Return the info; of its fields only x is filled."""
-        x, rule = after.x, after.rule
-        numbers = out[: rule.last_number].tolist()
-        row = (x, None, None, (), None, None, before, after, feedback, out, numbers, rule)
-        return tuple.__new__(cls, row)
+    @property
+    def round(self) -> None:
+        """None: the region counts rounds as the pair does."""
 
     @property
     def numbers(self) -> Any:
         """The numbers that the kernel wrote, by name."""
-        rule = self._rule
-        return rule.numbers._make(self._written[rule.first_numbers])
+        return self.rule.numbers._make(self.written[self.rule.first_numbers])
 
     @property
     def noted(self) -> Any:
         """The numbers that the proposer noted, by name."""
-        rule = self._rule
-        return rule.noted._make(self._written[rule.note])
+        return self.rule.noted._make(self.written[self.rule.note])
 
     @property
     def lags(self) -> list[float]:
         """What the action has cost more than each leader."""
-        return self._written[self._rule.lags]
+        return self.written[self.rule.lags]
 
     @property
     def kind(self) -> str:
         """The name of the inequality that certifies the next action."""
-        names: tuple[str, ...] = self._rule.certificates
-        return names[int(self._written[self._rule.at["kind"]])]
+        return self.rule.certificates[int(self.written[self.rule.at["kind"]])]
 
     def _vector(self, name: str) -> Array:
         """Return a vector that the kernel wrote."""
-        return self.out[self._rule.vectors[name]]
+        return self.out[self.rule.vectors[name]]
 
     @property
     def played(self) -> Array:
@@ -565,7 +510,7 @@ class KernelInfo(Info):
     def projection(self) -> Projection:
         """Where the region cut off a descent, or the certified point of the first far point."""
         weights = self._vector("weights")
-        multipliers = weights if self._rule.knowledge.has_rows else float(weights[0])
+        multipliers = weights if self.rule.knowledge.has_rows else float(weights[0])
         return Projection(self._vector("found"), multipliers, self.numbers.projection_error)
 
     @property
@@ -576,7 +521,7 @@ class KernelInfo(Info):
     @property
     def knowledge(self) -> KnowledgeInKernel:
         """The knowledge in the kernel."""
-        return self._rule.knowledge
+        return self.rule.knowledge
 
     @property
     def learner_before(self) -> Any:
@@ -591,39 +536,39 @@ class KernelInfo(Info):
     @property
     def bound(self) -> float:
         """At most this is g at the next action."""
-        bound: float = self._written[self._rule.at["bound"]]
+        bound: float = self.written[self.rule.at["bound"]]
         return bound
 
     @property
     def alarms(self) -> int:
         """0, or bits of ``surefoot.h``: a reading contradicts the constants."""
-        return int(self._written[self._rule.at["alarms"]])
+        return int(self.written[self.rule.at["alarms"]])
 
     @property
     def cut(self) -> bool:
         """Whether the next action differs from the proposal."""
-        return bool(self._written[self._rule.at["cut"]])
+        return bool(self.written[self.rule.at["cut"]])
 
     @property
     def errors(self) -> Errors:
         """What the round allows for."""
-        errors: Errors = self._rule.player.knowledge.errors.of_round(self.feedback)
+        errors: Errors = self.rule.player.knowledge.errors.of_round(self.feedback)
         return errors
 
     @property
     def region(self) -> Any:
-        """The certified region that x was taken from."""
-        return self._rule.player.knowledge.region(self.memory, self.errors)
+        """The certified region that the action was taken from."""
+        return self.rule.player.knowledge.region(self.memory, self.errors)
 
     @property
     def note(self) -> Any:
         """What the rule's bound on the regret needs of the step."""
-        return self._rule.proposer.note(self)
+        return self.rule.proposer.note(self)
 
     @property
     def certificate(self) -> Any:
         """Why the next action is feasible."""
-        return self._rule.knowledge.certificate(self)
+        return self.rule.knowledge.certificate(self)
 
     @property
     def contradictions(self) -> tuple[str, ...]:
@@ -636,36 +581,51 @@ class KernelInfo(Info):
         return (self._suspect,) if self.alarms else ()
 
     def _suspect(self) -> tuple[str, ...]:
-        knowledge, x = self._rule.player.knowledge, self.played
+        knowledge, x = self.rule.player.knowledge, self.played
         g, s = knowledge.read(x, self.feedback)
         reading = Reading(x, g, s, self.errors, self.feedback.age)
         sentences: tuple[str, ...] = knowledge.contradictions(self.before.memory, reading)
         return sentences
 
-    def unpack(self) -> Info:
-        """Return the info as a named tuple."""
-        return Info(self.x, self.proposal, self.region, self.suspects, self.note)
 
-    def _replace(self, **changes: Any) -> Info:  # type: ignore[override]
-        return self.unpack()._replace(**changes)
+def state_of_block(rule: Rule, block: Array) -> CertifiedState:
+    """Return the state of a block, which becomes read-only; its parts are made when they are read.
 
-    def _asdict(self) -> dict[str, Any]:
-        return self.unpack()._asdict()
+    Args:
+        rule: the rule that made it.
+        block: the doubles.
+    """
+    block.setflags(write=False)
+    state: CertifiedState = _new(CertifiedState)
+    _write_state_x(state, block[: rule.d])
+    _write_kernel(state, _new_tuple(Block, (rule, block)))
+    return state
 
-    def __len__(self) -> int:
-        return len(self._fields)
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.unpack())
+def info_of_step(before: Any, after: CertifiedState, feedback: Feedback, out: Array) -> Info:
+    """Return the details of a step of the kernel; its parts are made when they are read.
 
-    def __getitem__(self, i: Any) -> Any:
-        return self.unpack()[i]
+    Args:
+        before: the state before the round.
+        after: the state after it, of :func:`state_of_block`.
+        feedback: what was reported of the round.
+        out: what the extension wrote.
+    """
+    rule: Rule = after.kernel.rule
+    numbers = out[: rule.last_number].tolist()
+    info: Info = _new(Info)
+    _write_info_x(info, after.x)
+    _write_kernel(info, _new_tuple(Step, (before, after, feedback, out, numbers, rule)))
+    return info
 
-    def __reduce__(self) -> Any:
-        return Info, tuple(self.unpack())
 
-    def __repr__(self) -> str:
-        return repr(self.unpack())
+# A round makes four objects: these make them, and write into those that are not handed out yet, in
+# a third of the time of their constructors.
+_new: Any = object.__new__
+_new_tuple: Any = tuple.__new__
+_write_state_x: Any = vars(CertifiedState)["x"].__set__
+_write_info_x: Any = vars(Info)["x"].__set__
+_write_kernel: Any = vars(Record)["kernel"].__set__
 
 
 # --- steps ----------------------------------------------------------------------------------------

@@ -36,7 +36,8 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.lazy import public_names
 from surefoot.core.optional import MissingExtraError
-from surefoot.core.plain import Packed, decode, encode, is_record
+from surefoot.core.plain import decode, encode, is_record
+from surefoot.core.record import is_tree
 from surefoot.core.types import Array, CostStream, Number, Player, needs_of
 from surefoot.games import play
 from surefoot.games.game import Oracle
@@ -191,9 +192,7 @@ def must(good: bool, sentence: str) -> None:
 
 def leaves(tree: Any) -> list[Array]:
     """Return the entries of a state or a feedback."""
-    if isinstance(tree, Packed):
-        tree = tree.unpack()
-    if isinstance(tree, tuple):
+    if is_tree(tree):
         return [leaf for part in tree for leaf in leaves(part)]
     return [] if tree is None else [tree]
 
@@ -286,7 +285,6 @@ def _check_pure(case: Case) -> None:
 def _check_named(case: Case) -> None:
     for regime, x, costs in case.regimes():
         for state in case.states(x, costs):
-            state = state.unpack() if isinstance(state, Packed) else state
             is_named = is_record(type(state)) and "x" in state._fields
             must(is_named, f"a state must be a NamedTuple with x, got {state!r} ({regime})")
         first = case.algorithm.init(x).x
@@ -858,7 +856,7 @@ def _copies_of(state: Any) -> Iterator[tuple[str, Any]]:
 def _records_of(tree: Any) -> dict[str, type]:
     """Return the classes of all named tuples of a state, by name."""
     found = {type(tree).__name__: type(tree)} if is_record(type(tree)) else {}
-    for part in tree if isinstance(tree, tuple) else ():
+    for part in tree if is_tree(tree) else ():
         found |= _records_of(part)
     return found
 

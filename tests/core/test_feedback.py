@@ -9,7 +9,7 @@ from tests._tuned import tuned_cases
 
 from surefoot import Controller, Feedback, kernel, kernel_bridge
 from surefoot.controller import Fleet, feedback as door
-from surefoot.controller.check.lines import _KEYS
+from surefoot.controller.check.keys import RECORDS
 from surefoot.controller.loop import Run
 from surefoot.controller.serve import FleetService, Service
 from surefoot.core import feedback as declaration
@@ -51,7 +51,7 @@ def test_a_service_takes_the_fields_of_the_table():
 
 def test_the_checker_knows_the_keys_of_the_table():
     keys = {field.journal for field in FIELDS} - {None}
-    assert keys <= set(_KEYS["round"].split())
+    assert keys <= set(RECORDS["round"].split())
 
 
 def test_what_is_not_reported_is_not_listed():

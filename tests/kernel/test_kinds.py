@@ -149,7 +149,7 @@ def test_shapes_are_those_of_the_parts_after_some_rounds(kind):
     limit, state = Limit(player, 2), player.init(np.full(2, 0.01))
     for t in range(12):
         state, _ = player.step(state, limit.told(t, state.x))
-    rule = state.rule
+    rule = state.kernel.rule
     for part, memory, layout in (
         (rule.knowledge, state.memory, rule.layout.memory),
         (rule.proposer, state.learner, rule.layout.learner),

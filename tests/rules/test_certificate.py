@@ -8,6 +8,7 @@ import pytest
 from surefoot import Ball, Constants, Feedback, Problem
 from surefoot.certified_pair import CertifiedState
 from surefoot.core.points import bounded_diameter
+from surefoot.core.record import is_tree
 from surefoot.guarantees import ObservedRegret
 from surefoot.knowledge import Errors
 from surefoot.problems.constraints import QuadraticForm
@@ -32,7 +33,7 @@ def test_in_a_batch_too_a_round_in_which_nothing_moves_stays():
     assert alone.x.tolist() == x.tolist()
 
     def wide(part):
-        if isinstance(part, tuple):
+        if is_tree(part):
             return type(part)(*map(wide, part))
         return np.array([[part]]) if np.ndim(part) == 0 else part[None]
 

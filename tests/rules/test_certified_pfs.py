@@ -10,6 +10,7 @@ from hypothesis import given, settings as given_settings, strategies as st
 from surefoot import Ball, Constants, Feedback, Problem, kernel, play as play_game, problems
 from surefoot.certified_pair import CertifiedState
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.record import is_tree
 from surefoot.knowledge import Reading
 from surefoot.problems.constraints import Affine, FunctionConstraint, L2Norm, LinfNorm
 from surefoot.problems.costs import Linear
@@ -378,7 +379,7 @@ def test_not_a_number_in_a_subgradient_ends_a_run_of_a_batch():
     one = after_three(FIXED, X - 0.5, 0.1)
 
     def twice(part):
-        if isinstance(part, tuple):
+        if is_tree(part):
             return type(part)(*map(twice, part))
         return np.array([part] * 2) if isinstance(part, np.ndarray) else np.full((2, 1), part)
 

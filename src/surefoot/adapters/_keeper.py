@@ -47,9 +47,9 @@ from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.feedback import Feedback
+from surefoot.core.record import is_tree, rebuild
 from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
-from surefoot.kernel_bridge import KernelState
 from surefoot.knowledge import Errors, is_zero
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box
@@ -287,11 +287,10 @@ def flat(values: ArrayLike) -> Array:
 
 def map_state(function: Callable[..., Array], state: Array, *others: Array) -> Array:
     """Return a state with a function of its parts, and of those of others of the same form."""
-    state = state.unpack() if isinstance(state, KernelState) else state
-    if not isinstance(state, tuple):
+    if not is_tree(state):
         return function(state, *others)
     parts = [map_state(function, *each) for each in zip(state, *others, strict=True)]
-    return tuple(parts) if type(state) is tuple else type(state)(*parts)
+    return rebuild(state, parts)
 
 
 def pack_state(state: Array) -> Array:

@@ -26,7 +26,7 @@ from surefoot.core.plain import decode
 from surefoot.core.types import Array
 from surefoot.guarantees import Breach
 from surefoot.kernel import compiled
-from surefoot.kernel_bridge import KernelInfo, KernelState, Rule
+from surefoot.kernel_bridge import Rule, info_of_step, state_of_block
 from surefoot.knowledge import Anchor, EmptyRegionError
 
 __all__ = [
@@ -242,13 +242,13 @@ class Members(NamedTuple):
         if i in self.aside:
             return self.aside[i]
         group, row = self._row(i)
-        after = KernelState(group.rule, group.blocks[row].copy())
+        after = state_of_block(group.rule, group.blocks[row].copy())
         place, bound, since = (part[i] for part in self.anchors)
         g = float(self.values[i])
         loop = LoopState(int(self.rounds[i]), after, value=None if np.isnan(g) else g)
         if np.isnan(bound):
             return loop
-        info: Any = KernelInfo(after, after, Feedback(), group.outs[row])
+        info = info_of_step(after, after, Feedback(), group.outs[row])
         return loop._replace(info=info, anchor=Anchor(place, float(bound), int(since)))
 
     def _row(self, i: int) -> tuple[Group, int]:
@@ -352,10 +352,11 @@ class Members(NamedTuple):
         info = loop.info
         found = next((group for group in self.groups if _row_of(group.at, i) is not None), None)
         # A wrapper passes on the info of a rule that the kernel steps; its own state is no block.
-        if found is None or not _is_usual(loop) or not isinstance(info, KernelInfo):
+        step: Any = None if info is None else info.kernel
+        if found is None or not _is_usual(loop) or step is None:
             return
         row = _row_of(found.at, i)
-        found.blocks[row], found.outs[row] = info.after.block, info.out
+        found.blocks[row], found.outs[row] = step.block, step.out
         values[i] = np.nan if loop.value is None else loop.value
         if loop.anchor is not None:
             for part, new in zip(anchors, loop.anchor, strict=True):

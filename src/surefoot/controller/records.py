@@ -38,7 +38,7 @@ from surefoot.core.plain import (
 )
 from surefoot.core.types import Array, Certificate
 from surefoot.guarantees import Breach
-from surefoot.kernel_bridge import KernelInfo, KernelState, unpack_block
+from surefoot.kernel_bridge import info_of_step, state_of_block, unpack_block
 from surefoot.knowledge.anchor import ANCHORS, Anchor
 
 __all__ = [
@@ -217,8 +217,8 @@ def encode_certificates(group: Group, rows: Array) -> Any:
         }
     certificates = []
     for block, out in zip(group.blocks[rows], outs, strict=True):
-        after = KernelState(rule, block)
-        certificates.append(encode(KernelInfo(after, after, Feedback(), out).certificate))
+        after = state_of_block(rule, block)
+        certificates.append(encode(info_of_step(after, after, Feedback(), out).certificate))
     return certificates
 
 
@@ -467,7 +467,7 @@ def _loops_of(
         is_like_first = rule is not None and run.algorithm is first.algorithm and not is_doubtful
         state: Any = unpack(run, rows["layout"], block) if not is_like_first else None
         if state is None and rule is not None:
-            state = KernelState(rule, block.copy())
+            state = state_of_block(rule, block.copy())
         loop = LoopState(
             int(t),
             state,

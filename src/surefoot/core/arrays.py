@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 from surefoot.core.errors import InvalidTypeError
+from surefoot.core.kernel_constants import LEAST_SQUARE, MOST_SQUARE, UNIT
 from surefoot.core.optional import need
+from surefoot.core.record import Record, register_as_tree
 from surefoot.core.types import Array, Index, Number
 
 _NUMBERS = (float, int, np.floating, np.integer)
@@ -92,6 +94,13 @@ def is_concrete(x: Array) -> bool:
     return not isinstance(x, Tracer)
 
 
+def let_records_be_trees(x: Array) -> None:
+    """Let JAX take states apart that have an array of its own, as it does named tuples."""
+    if _package_of(x) in ("jax", "jaxlib"):
+        for kind in Record.__subclasses__():
+            register_as_tree(kind)
+
+
 def convert_like(data: np.ndarray, like: Array) -> Array:
     """Return data stored as NumPy as an array of the same backend as ``like``."""
     if isinstance(like, np.ndarray) or not isinstance(data, np.ndarray):
@@ -150,10 +159,6 @@ def norm(a: Array) -> Number:
     return squared_and_norm(a)[1]
 
 
-# Between these limits a sum of squares is finite and loses no digits to underflow.
-_LEAST_SQUARE, _MOST_SQUARE = 1e-290, 1e308
-
-
 def squared_and_norm(a: Array) -> tuple[Number, Number]:
     """Return the squared norm over the last axis, and the norm, shaped as :func:`dot` shapes them.
 
@@ -166,7 +171,7 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     if isinstance(a, np.ndarray):
         if a.ndim == 1:
             squared = float(np.vdot(a, a))  # unlike dot, it does not warn of an overflow
-            if _LEAST_SQUARE < squared < _MOST_SQUARE:
+            if LEAST_SQUARE < squared < MOST_SQUARE:
                 return squared, math.sqrt(squared)
             largest_entry = float(abs(a).max())
             if not 0.0 < largest_entry < math.inf:
@@ -175,7 +180,7 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
             return squared, largest_entry * math.sqrt(scaled.dot(scaled))
         with np.errstate(over="ignore"):
             squared = dot(a, a)
-        if squared.min() > _LEAST_SQUARE and squared.max() < _MOST_SQUARE:
+        if squared.min() > LEAST_SQUARE and squared.max() < MOST_SQUARE:
             return squared, np.sqrt(squared)
     else:
         squared = dot(a, a)
@@ -185,7 +190,7 @@ def squared_and_norm(a: Array) -> tuple[Number, Number]:
     unit = xp.where(usable, largest_entry, xp.ones_like(largest_entry))
     scaled = a / (unit if a.ndim > 1 else xp.reshape(unit, (1,)))
     large_norm = xp.where(usable, unit * xp.sqrt(dot(scaled, scaled)), largest_entry)
-    plain = (squared > _LEAST_SQUARE) & (squared < _MOST_SQUARE)
+    plain = (squared > LEAST_SQUARE) & (squared < MOST_SQUARE)
     plain_norm = xp.sqrt(xp.where(plain, squared, xp.ones_like(squared)))
     return squared, xp.where(plain, plain_norm, large_norm)
 
@@ -247,7 +252,7 @@ def round_up(a: Number) -> Number:
     >>> -0.5 + 1e-17, round_up(-0.5 + 1e-17) > -0.5
     (-0.5, True)
     """
-    return a + 2.0**-52 * abs(a)
+    return a + 2 * UNIT * abs(a)
 
 
 def where(condition: Array, a: Number, b: Number) -> Number:

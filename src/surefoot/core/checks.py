@@ -23,6 +23,7 @@ from surefoot.core.arrays import (
     is_one_run,
     is_sparse,
     is_torch,
+    let_records_be_trees,
     namespace,
     to_numpy,
 )
@@ -395,6 +396,7 @@ def to_action(x: Array, name: str = "x1") -> Array:
     x = upcast(x, name)
     if is_concrete(x):
         refuse_unfinite(to_numpy(x), name)
+    let_records_be_trees(x)
     return copy_of(x)
 
 

@@ -37,7 +37,8 @@ from surefoot.core.feedback import Feedback
 from surefoot.core.lazy import public_names
 from surefoot.core.optional import need
 from surefoot.core.parameters import parameters_of
-from surefoot.core.types import Array, Context, RuleState
+from surefoot.core.record import Record, is_tree
+from surefoot.core.types import Array, Context
 
 PACKAGES = ("sets", "knowledge", "certified", "proposers", "guarantees", "rules")
 """The packages whose public classes a file may name."""
@@ -87,21 +88,9 @@ def encode(value: object, *, leave_out: bool = False, name: str = "value") -> Da
     return _encode(value, "", name if leave_out else None)
 
 
-class Packed:
-    """A state as a block of numbers, the form of the kernel."""
-
-    __slots__ = ()
-
-    def unpack(self) -> RuleState:
-        """Return the state as a named tuple."""
-        raise NotImplementedError
-
-
 def _encode(value: object, path: str, name: str | None) -> Data:
     if value is None or isinstance(value, (bool, int, float, str, np.ndarray, np.generic)):
         return _encode_numbers(value)
-    if isinstance(value, Packed):
-        value = value.unpack()
     form, parts = _split_value(value)
     above = f"{path}__" if path else ""
     data = {
@@ -361,10 +350,8 @@ def describe(data: Data) -> str:
 
 
 def records_in(value: object) -> dict[str, type]:
-    """Return the named tuples of a state by name; :func:`decode` needs them for a user's rule."""
-    if isinstance(value, Packed):
-        value = value.unpack()
-    if not isinstance(value, tuple):
+    """Return the records of a state by name; :func:`decode` needs them for a user's rule."""
+    if not is_tree(value):
         return {}
     kind = type(value)
     records: dict[str, type] = {kind.__name__: kind} if is_record(kind) else {}
@@ -412,8 +399,8 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 
 def is_record(kind: object) -> bool:
-    """Return whether something is a class of named tuples."""
-    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+    """Return whether something is a class of named tuples or of records."""
+    return isinstance(kind, type) and issubclass(kind, (tuple, Record)) and hasattr(kind, "_fields")
 
 
 def _kind_of(value: object) -> str:

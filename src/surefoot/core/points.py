@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from surefoot.core import checks
+from surefoot.core import checks, kernel_constants
 from surefoot.core.arrays import (
     convert_like,
     is_concrete,
@@ -20,8 +20,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared
 from surefoot.core.types import Array, Number, Set
 
-# The unit roundoff u of float64: one operation errs by at most u of its result.
-UNIT = 2.0**-53
+UNIT = kernel_constants.UNIT
 
 
 def check_length(x: Array, dimension: int | None, name: str = "the point") -> Array:

@@ -19,7 +19,7 @@ from surefoot.core.checks import repr_line
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import MOST, AsFresh, Axes, Extended, Gaps, PerRow, Same, Span
 from surefoot.core.parameters import parts_of
-from surefoot.core.plain import Packed, is_record
+from surefoot.core.plain import is_record
 
 __all__ = ["FormError", "check_form", "lengths_of"]
 
@@ -160,7 +160,6 @@ class _Comparison:
 
     def compare(self, decoded: Any, fresh: Any, field: Field, path: str) -> None:
         """Compare a part with that of the fresh state."""
-        fresh = fresh.unpack() if isinstance(fresh, Packed) else fresh
         if decoded is None or fresh is None:
             self.compare_none(decoded, fresh, field, path)
         elif self.is_per_row(decoded, fresh, field):

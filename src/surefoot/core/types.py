@@ -31,6 +31,7 @@ from typing import (
 import numpy as np
 
 from surefoot.core.forms import Axes, Same
+from surefoot.core.record import Record
 
 if TYPE_CHECKING:
     from surefoot.core.feedback import Feedback
@@ -205,7 +206,7 @@ def limit_of(certificate: Certificate | None) -> float:
     return float(getattr(certificate, "limit", 0.0))
 
 
-class Info(NamedTuple):
+class Info(Record):
     """Details of a step; properties are computed when they are read.
 
     Attributes:
@@ -213,20 +214,40 @@ class Info(NamedTuple):
         proposal: the point that the rule would like to play; None if it proposes only x.
         region: the certified region that contains x; None from rules that certify nothing.
         suspects: functions without arguments that return sentences on contradictions.
-        note: data of the step for the rule's regret bound.
         round: the round that was played, if the region counts rounds differently.
     """
 
-    x: Array | None = None
-    proposal: Array | None = None
-    region: Any = None
-    suspects: tuple[Callable[[], Iterable[str]], ...] = ()
-    note: Any = None
-    round: int | None = None
+    __slots__ = ("_note", "proposal", "region", "round", "suspects", "x")
+
+    x: Array | None
+    proposal: Array | None
+    region: Any
+    suspects: tuple[Callable[[], Iterable[str]], ...]
+    round: int | None
+    _note: Any
+
+    def __init__(
+        self,
+        x: Array | None = None,
+        proposal: Array | None = None,
+        region: Any = None,
+        suspects: tuple[Callable[[], Iterable[str]], ...] = (),
+        note: Any = None,
+        round: int | None = None,  # noqa: A002 - the name of the part
+    ) -> None:
+        self.fill(x=x, proposal=proposal, region=region, suspects=suspects, _note=note, round=round)
+
+    @property
+    def note(self) -> Any:
+        """Data of the step for the rule's regret bound."""
+        return self._note if self.kernel is None else self.kernel.note
 
     @property
     def cut(self) -> bool | None:
         """Whether the next action differs from the proposal; None if there is no proposal."""
+        if self.kernel is not None:
+            answer: bool = self.kernel.cut
+            return answer
         if self.proposal is None:
             return None
         return bool((np.asarray(self.x) != np.asarray(self.proposal)).any())
@@ -234,17 +255,22 @@ class Info(NamedTuple):
     @property
     def certificate(self) -> Certificate | None:
         """Why the next action is feasible; None from rules that certify nothing."""
+        certificate: Certificate
+        if self.kernel is not None:
+            certificate = self.kernel.certificate
+            return certificate
         if self.region is None:
             return None
         reason: Any = self.region.certificate(self.x, cut=bool(self.cut))
-        certificate: Certificate = (
-            reason if self.round is None else reason._replace(round=self.round)
-        )
+        certificate = reason if self.round is None else reason._replace(round=self.round)
         return certificate
 
     @property
     def contradictions(self) -> tuple[str, ...]:
         """Measurements that are impossible if the constants are right, one sentence each."""
+        if self.kernel is not None:
+            sentences: tuple[str, ...] = self.kernel.contradictions
+            return sentences
         return tuple(sentence for suspect in self.suspects for sentence in suspect())
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot.core.arrays import is_foreign_array, norm
 from surefoot.core.optional import need
 from surefoot.core.parameters import parts_of
+from surefoot.core.record import Record, is_tree, register_as_tree
 from surefoot.core.types import Array, Player, State
 from surefoot.games.game import Game, Oracle, Played
 from surefoot.games.record import Block, Recorder, block_length
@@ -164,13 +165,15 @@ def _register(part: object) -> None:
     """Register the dataclasses of a part with JAX."""
     import jax
 
+    if isinstance(part, Record):
+        register_as_tree(type(part))
     if parts := parts_of(part):
         kind = type(part)
         if kind not in _REGISTERED:
             jax.tree_util.register_pytree_node(kind, _take_apart, partial(_put_together, kind))
             _REGISTERED.add(kind)
         part = tuple(parts.values())
-    if isinstance(part, tuple):
+    if is_tree(part):
         for one in part:
             _register(one)
 

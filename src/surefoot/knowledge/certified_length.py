@@ -75,6 +75,21 @@ from surefoot.core.arrays import (
     where,
 )
 from surefoot.core.forms import Counts, Extended, Moment
+from surefoot.core.kernel_constants import (
+    ALARM_NOISES,
+    CRAMPED,
+    CUT_ROUNDING,
+    LENGTH_NOISES,
+    LENGTH_ROUNDINGS,
+    POINT_ROUNDINGS,
+    ROOT_ROUNDINGS,
+    STALE,
+    SUM_ROUNDINGS,
+    TERMS,
+    TIGHTEST,
+    VALUE_ROUNDINGS,
+    VALUE_TERMS,
+)
 from surefoot.core.parameters import flag, positive, projectable
 from surefoot.core.points import UNIT, all_entries, reach_of, snap_inside
 from surefoot.core.types import Array, Number, Set, Solving
@@ -190,18 +205,21 @@ class CertifiedLength(Knowledge):
 
     def tightening(self, t: Number, slack: Number) -> Number:
         r"""Return :math:`\rho_t = \min(\alpha/2, \rho)` or :math:`\min(\alpha/2, \rho/\sqrt t)`."""
-        return minimum(0.5 * slack, self.rho / sqrt(t) if self.decreasing else self.rho + 0.0 * t)
+        return minimum(
+            TIGHTEST * slack, self.rho / sqrt(t) if self.decreasing else self.rho + 0.0 * t
+        )
 
     def margins(self, d: int) -> tuple[Number, Number, float]:
         """Return delta, e and kappa of the module in a dimension."""
         unit = UNIT * self.reach
         # For g = max(a_i'x - b_i) the error is at most 4(d+4)u(|a_i||x| + |b_i|), and the row
         # that counts has |b_i| <= |a_i||x| + |g| with |g| <= 2 G_g R on the feasible set.
-        noise = 16 * (d + 4) * unit * self.G_g
+        noise = VALUE_ROUNDINGS * (d + VALUE_TERMS) * unit * self.G_g
         if not is_zero(self.errors.evaluation):
             # The bound is on g as the oracle rounds it; adding it to g, and rho, rounds once more.
-            noise = maximum(noise, self.errors.evaluation + 8 * unit * self.G_g)
-        return noise, 32 * (d + 8) * unit + noise / self.G_g, 4 * (d + 8) * UNIT
+            noise = maximum(noise, self.errors.evaluation + SUM_ROUNDINGS * unit * self.G_g)
+        error = LENGTH_ROUNDINGS * (d + TERMS) * unit + noise / self.G_g
+        return noise, error, ROOT_ROUNDINGS * (d + TERMS) * UNIT
 
     def noise(self, d: int) -> Number:
         """Return delta of the module in a dimension."""
@@ -227,10 +245,10 @@ class CertifiedLength(Knowledge):
         anchor, since, certified = memory.anchor, memory.since, distance
         fresh = first
         # A fixed g stays as certain where the action is as it was before it was played.
-        may_stay = (g + errors.value <= 0) | (limit <= 2 * noise)
+        may_stay = (g + errors.value <= 0) | (limit <= LENGTH_NOISES * noise)
         if not errors.is_exact:
             # G_g holds on the way to a certified action, not to a possibly infeasible one.
-            upper = where(limit <= 2 * noise, minimum(upper, limit), upper)
+            upper = where(limit <= LENGTH_NOISES * noise, minimum(upper, limit), upper)
         if errors.drifts:
             may_stay = upper == upper
             fresh = first | all_entries(x == anchor) | (-upper > slack)
@@ -254,7 +272,7 @@ class CertifiedLength(Knowledge):
         squared = dot(s, s)
         # From g itself, so that the difference loses no digits, and by one noise less than the
         # half-space moves: then its relative error is that of a quotient, whatever g is.
-        cut = maximum(level + rho - 2 * noise, zero)
+        cut = maximum(level + rho - LENGTH_NOISES * noise, zero)
         cut = cut / where(squared > 0, sqrt(squared), math.inf)
         root = sqrt(maximum(A - cut, zero) * (A + cut) + kappa * A * A)
         projection, remainder = self._project(project_halfspace(x, level + rho - noise, s), root)
@@ -284,7 +302,8 @@ class CertifiedLength(Knowledge):
         q = self.domain.project(p)
         way = q - p
         gap = dot(way, q - self.domain.minimize_linear(way))
-        gap = maximum(gap, 0.0 * gap) + 32 * (p.shape[-1] + 8) * UNIT * self.reach * norm(way)
+        rounding = LENGTH_ROUNDINGS * (p.shape[-1] + TERMS) * UNIT * self.reach
+        gap = maximum(gap, 0.0 * gap) + rounding * norm(way)
         more = maximum(2.0 * gap - dot(way, way), 0.0 * gap)
         return q, sqrt(distance * distance + more)
 
@@ -329,12 +348,12 @@ class CertifiedLength(Knowledge):
         room = (rho - v) / self.G_g - memory.left - error
         level = maximum(rho, v + zero)
         share = (upper + level + self.G_g * error) / where(rise > 0, rise, 1.0)
-        cramped = (room < 0.2 * rho / self.G_g) & (upper > -rho)
+        cramped = (room < CRAMPED * rho / self.G_g) & (upper > -rho)
         stale = room != room
         if errors.drifts:
             cramped = cramped | (room <= 0)
             age = memory.rounds + 1.0 - memory.since
-            old = errors.drift * age >= 0.5 * memory.slack
+            old = errors.drift * age >= STALE * memory.slack
             stale = old & (slack > v + self.G_g * error) & (-upper < slack)
         pulled = (cramped & (share >= 0) & (level + self.G_g * error <= slack)) | stale
         target = snap_inside(self.domain, x + where(pulled, share, zero) * (anchor - x))
@@ -366,10 +385,10 @@ class CertifiedLength(Knowledge):
             return check_rise(t, reading, G_g, noise, float(self.reach))
         slack = self._slack(memory, t - age, errors)
         rho = self.tightening(t, slack)
-        limit = G_g * self._distance(memory, x, t - age, rho, errors) - rho + 2 * noise
+        limit = G_g * self._distance(memory, x, t - age, rho, errors) - rho + LENGTH_NOISES * noise
         # An action that was not certified may be outside of where G_g holds, and so may the way
         # to it: as that of somebody else, whose reading comes late.
-        certified = limit <= 4 * noise
+        certified = limit <= ALARM_NOISES * noise
         outside = not certified and reading.upper + noise > 0
         sentences = check_rise(t, reading, G_g, noise, float(self.reach), may_be_outside=outside)
         if certified:
@@ -377,7 +396,7 @@ class CertifiedLength(Knowledge):
         after = self.learn(memory, reading)
         cut = max(after.level + after.rho - noise, 0.0) / slope_norm if slope_norm > 0 else 0.0
         # Computed distances err by the root of the rounding unit relative to themselves.
-        if cut > after.distance * (1 + 1e-7) + error and after.upper > -after.rho:
+        if cut > after.distance * (1 + CUT_ROUNDING) + error and after.upper > -after.rho:
             words = "G_g, sigma or the start is wrong"
             sentences += (
                 f"round {t}: the cut moves by {cut:.6g}, more than the distance "
@@ -522,7 +541,7 @@ class LengthRegion(Region):
         if is_zero(drift) or not is_one_run or all_entries(self.point == memory.anchor):
             return False
         used = drift * (memory.rounds + 2.0 - memory.since)
-        return bool(0.5 * memory.slack <= used < memory.slack)
+        return bool(STALE * memory.slack <= used < memory.slack)
 
     def _find_point(self) -> None:
         r"""Find the certified point without a ball: the end of the pull, or the action itself.
@@ -556,7 +575,7 @@ class LengthRegion(Region):
 
         Those that :meth:`nearest` returns are: they may be off by less than the tolerance.
         """
-        tolerance = 4 * (self.x.shape[-1] + 8) * UNIT * self.knowledge.reach
+        tolerance = POINT_ROUNDINGS * (self.x.shape[-1] + TERMS) * UNIT * self.knowledge.reach
         inside = (norm(w - self.memory.drawn) <= self.longest + tolerance) & (self.longest > 0)
         # Not w itself: the square of a far point may overflow.
         inside = inside & self.knowledge.domain.contains(where(inside, w, self.memory.drawn))

@@ -62,6 +62,7 @@ import numpy as np
 
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import MOST, Axes, Count, Same, Span
+from surefoot.core.kernel_constants import ALARM_NOISES
 from surefoot.core.parameters import instance_of
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context, Number
@@ -254,12 +255,12 @@ class ContextHull(LipschitzHull):
         x, t, noise = reading.x, int(memory.rounds) + 1, self.noise(len(reading.x))
         sentences = check_rise(t, reading, self.G_g, noise, float(self.reach))
         if not memory.rounds:
-            return sentences + self.check_start_bound(t, reading, 4 * noise)
+            return sentences + self.check_start_bound(t, reading, ALARM_NOISES * noise)
         region = ContextRegion(self, memory, reading.errors)
         limit = region.bound(x)  # infinite if nothing was certified
         rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
         words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
-        return sentences + check_bound(t, reading, limit, 4 * noise, words)
+        return sentences + check_bound(t, reading, limit, ALARM_NOISES * noise, words)
 
 
 class ContextRegion(Region):

@@ -9,6 +9,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import start_in
 from surefoot.core.arrays import norm, squared_and_norm, to_numpy
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.kernel_constants import EXCESS
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.errors import Errors, list_causes
 
@@ -62,7 +63,7 @@ def check_reach(t: int, x: Array, upper: float, reach: float) -> tuple[str, ...]
         around the feasible set is too small
     """
     size = float(norm(x))
-    if not (upper <= 0 and size > reach * (1 + 1e-12)):
+    if not (upper <= 0 and size > reach * (1 + EXCESS)):
         return ()
     return (
         f"round {t}: |x| = {size:.6g} and g is at most {upper:.3g}, but no feasible point is "
@@ -96,7 +97,7 @@ def check_rise(
     x, g, s, errors, _ = reading
     sentences = check_reach(t, x, g + errors.value + noise, reach)
     slope_norm = 0.0 if s is None else norm(s)
-    if not may_be_outside and slope_norm > G_g * (1 + 1e-12) + errors.slope:
+    if not may_be_outside and slope_norm > G_g * (1 + EXCESS) + errors.slope:
         sentences += (f"round {t}: |s| = {slope_norm:.6g} exceeds G_g = {G_g:.6g}",)
     return sentences
 

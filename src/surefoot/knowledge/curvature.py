@@ -75,6 +75,16 @@ from surefoot.core.arrays import (
 )
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import AsFresh, Counts, Span
+from surefoot.core.kernel_constants import (
+    BOUND_SHARE,
+    CHECK_SHARE,
+    CURVATURE_ROUNDINGS,
+    EVALUATIONS,
+    SEEN_MARGINS,
+    TERMS,
+    TINY,
+    TRIES,
+)
 from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT, all_entries, nan_where_invalid
 from surefoot.core.types import Array, Number
@@ -101,12 +111,8 @@ __all__ = [
 ]
 
 
-TRIES = 3
-"""A far point loses digits in the first projection; the second starts where they are not lost."""
 LENGTHS = 26
 """How many lengths are tried where the slope errs: then a millionth of the length is left."""
-TINY = 1e-300
-"""Above 0: where value, slope and curvature are 0, nothing but the action is certified."""
 SHORTEST = 1e-12
 """A length relative to the reach, at which the error of the slope is below every margin."""
 
@@ -366,7 +372,8 @@ class Quadratic(NamedTuple):
     def bound(self, point: Array) -> Number:
         """Return the bound at a point with half of the margin."""
         v = point - self.x
-        return self.level + 0.5 * self.margin + dot(self.s, v) + 0.5 * self.beta * dot(v, v)
+        margin = CHECK_SHARE * self.margin
+        return self.level + margin + dot(self.s, v) + 0.5 * self.beta * dot(v, v)
 
     def holds(self, point: Array) -> Array:
         """Return whether the computed bound at a point is at most 0."""
@@ -725,7 +732,7 @@ class CurvatureRegion(Region):
     def as_bounds(self) -> Bounds:
         """Return the bound of one NumPy run, or those of its rows."""
         ball = self.ball
-        up, beta, close = (np.ravel(n) for n in (ball.up, ball.beta, 0.25 * ball.margin))
+        up, beta, close = (np.ravel(n) for n in (ball.up, ball.beta, BOUND_SHARE * ball.margin))
         slope_error = np.full(len(up), float(self.slope_error or 0.0))
         return Bounds(up, np.atleast_2d(ball.s), beta, slope_error, close)
 
@@ -798,7 +805,7 @@ class CurvatureRegion(Region):
             hidden = hidden + (2 * self.reach + 0.5 * length) * tau
             more = where(length > 0, tau / where(length > 0, length, 1.0), 0.0 * length)
             ball = ball._replace(beta=ball.beta + more, level=ball.level + 0.5 * tau * length)
-        over = ball.bound(point) + 0.5 * self.noise
+        over = ball.bound(point) + (1 - CHECK_SHARE) * self.noise
         loose = maximum(2 * self.noise + hidden - over, 0.0 * over)
         return weight * ball.beta, weight * loose
 
@@ -835,7 +842,7 @@ def least_curvature(old: CurvatureMemory, new: CurvatureMemory, noise: Number) -
     """Return the least curvature that explains two readings, each with its rounding."""
     v, rise = new.last.x - old.last.x, new.last.value - old.last.value
     squared = dot(v, v)
-    over = maximum(rise - dot(old.s, v), dot(new.s, v) - rise) - 2 * noise
+    over = maximum(rise - dot(old.s, v), dot(new.s, v) - rise) - SEEN_MARGINS * noise
     some = (old.rounds > 0) & (squared > 0)
     ratio = 2 * maximum(over, 0.0 * over) / where(some, squared, 1.0)
     return where(some, ratio, 0.0 * ratio)
@@ -858,8 +865,9 @@ def curvature_margin(
         >>> curvature_margin(-0.5, 1.0, 1.0, 1.0, 2, 0.0) < 1e-13
         True
     """
-    e = 32 * (dimension + 8) * UNIT * (abs(g) + size * reach + beta * reach * reach)
-    return e + 4 * error + TINY
+    scale = abs(g) + size * reach + beta * reach * reach
+    e = CURVATURE_ROUNDINGS * (dimension + TERMS) * UNIT * scale
+    return e + EVALUATIONS * error + TINY
 
 
 def project_onto_ball(

@@ -42,6 +42,21 @@ import numpy as np
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
+from surefoot.core.kernel_constants import (
+    ALARM_NOISES,
+    CLOSE,
+    EXCESS,
+    HULL_NOISES,
+    HULL_ROUNDINGS,
+    POINT,
+    POINT_ROUNDINGS,
+    RUNGS,
+    SLACK_LEFT,
+    SUM_ROUNDINGS,
+    TERMS,
+    VALUE_ROUNDINGS,
+    VALUE_TERMS,
+)
 from surefoot.core.parameters import number, positive, projectable
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number, Set
@@ -58,13 +73,6 @@ from surefoot.knowledge.in_kernel import (
 from surefoot.knowledge.region import Region
 
 __all__ = ["HullCertificate", "HullMemory", "HullRegion", "LipschitzHull", "Pairs", "find_radius"]
-
-POINT = 1e-300
-"""The radius of a ball that is its centre, and not empty."""
-CLOSE = 1e-7
-"""Hulls are as near as each other where this share of the distances is between them."""
-RUNGS = 15
-"""How many balls there are beside the deepest: the smallest is 2^-15 of it."""
 
 
 class Ladder(Anchor):
@@ -230,16 +238,16 @@ class LipschitzHull(Knowledge):
         t, noise, reach = int(memory.rounds) + 1, self.noise(len(reading.x)), float(self.reach)
         if memory.start.value == math.inf:
             sentences = check_rise(t, reading, self.G_g, noise, reach)
-            return sentences + self.check_start_bound(t, reading, 4 * noise)
+            return sentences + self.check_start_bound(t, reading, ALARM_NOISES * noise)
         limit = self._hull(memory, t - reading.age, reading.errors).bound(reading.x)
         # An action that was not certified may be outside of where G_g holds, and so may the way
         # to it: as that of somebody else, whose reading comes late.
-        certified = limit <= self.G_g_holds_to + 4 * noise
+        certified = limit <= self.G_g_holds_to + ALARM_NOISES * noise
         outside = not certified and reading.upper + noise > self.G_g_holds_to
         sentences = check_rise(t, reading, self.G_g, noise, reach, may_be_outside=outside)
         if certified:
             words = f"G_g = {self.G_g:.6g} is too small"
-            sentences += check_bound(t, reading, limit, 4 * noise, words)
+            sentences += check_bound(t, reading, limit, ALARM_NOISES * noise, words)
         return sentences + self.check_subgradient(memory, reading)
 
     @property
@@ -260,7 +268,7 @@ class LipschitzHull(Knowledge):
         t, way = int(memory.rounds) + 1, anchor.x - x
         below = g - errors.value + dot(s, way) - errors.slope * norm(way)
         below -= anchor.level(t - age, errors.drift)
-        if not below > 4 * self.noise(len(x)):
+        if not below > ALARM_NOISES * self.noise(len(x)):
             return ()
         why = list_causes(errors, f"a slope errs by more than {float(errors.slope):g}")
         return (
@@ -289,7 +297,7 @@ class LipschitzHull(Knowledge):
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain; without one, whether it is within reach."""
         if self.domain is None:
-            return bool(norm(x) <= self.reach * (1 + 1e-12))
+            return bool(norm(x) <= self.reach * (1 + EXCESS))
         return bool(self.domain.contains(x))
 
     def describe_to_kernel(self, d: int) -> HullInKernel | None:
@@ -299,15 +307,16 @@ class LipschitzHull(Knowledge):
     def noise(self, d: int) -> float:
         r"""Return :math:`\delta`, a bound on the error of an observed g, with room for one sum."""
         unit = UNIT * float(self.reach) * self.G_g
-        return max(16 * (d + 4) * unit, float(self.errors.evaluation) + 8 * unit)
+        evaluation = float(self.errors.evaluation)
+        return max(VALUE_ROUNDINGS * (d + VALUE_TERMS) * unit, evaluation + SUM_ROUNDINGS * unit)
 
     def _lost(self, d: int) -> float:
         r"""Return what the margin takes from a radius: :math:`2\delta/G_g + 16(n+8)uM`."""
-        return 2 * self.noise(d) / self.G_g + 4 * self._rounding(d)
+        return HULL_NOISES * self.noise(d) / self.G_g + HULL_ROUNDINGS * self._rounding(d)
 
     def _rounding(self, d: int) -> float:
         r"""Return how far a point moved to the boundary may be beyond it: :math:`4(n+8)uM`."""
-        return 4 * (d + 8) * UNIT * float(self.reach)
+        return POINT_ROUNDINGS * (d + TERMS) * UNIT * float(self.reach)
 
 
 class HullCertificate(NamedTuple):
@@ -506,7 +515,7 @@ class HullRegion(Region):
         if not drift or self.before_visit is not None or not self.anchor_radius > 0:
             return False
         level = anchor.level(self.round + 2.0, drift)
-        return bool(level >= 0.5 * anchor.value and level < 0)
+        return bool(level >= SLACK_LEFT * anchor.value and level < 0)
 
     def to_visit(self, measured: Anchor) -> HullRegion:
         """Return the hull under drift: of the anchor alone, once its slack is half used up.
@@ -520,7 +529,7 @@ class HullRegion(Region):
         if r_a <= 0 and r >= r_a:
             self.anchor, self.anchor_radius, self.anchor_level = self.last, r, self.level
             self._join()
-        elif self.anchor_level >= 0.5 * measured.value and r_a > max(r, 0.0):
+        elif self.anchor_level >= SLACK_LEFT * measured.value and r_a > max(r, 0.0):
             self.before_visit = copy(self)
             self.last, self.x, self.level = self.anchor, self.anchor.x, self.anchor_level
             self.radius = self.anchor_radius = POINT

@@ -30,6 +30,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from surefoot.core.arrays import dot, norm
+from surefoot.core.kernel_constants import (
+    FAR_ROUNDINGS,
+    HALVING_END,
+    HALVINGS,
+    LINE_NOISE,
+    LINE_RISE,
+    LINE_TRIES,
+    NEAR_END,
+    NEAR_START,
+    NEWTON_ROUNDINGS,
+    NEWTON_STEPS,
+    SWEEP_END,
+    SWEEPS,
+    TERMS,
+    TINY,
+)
 from surefoot.core.points import UNIT, snap_inside
 from surefoot.core.types import Array
 from surefoot.knowledge.errors import EmptyRegionError
@@ -39,12 +55,11 @@ from surefoot.sets._active_set import project_halfspaces
 if TYPE_CHECKING:
     from surefoot.knowledge.region import Region
 
-STEPS = 40
-SWEEPS = 60
 REFLECTIONS = 200
 TURNS = 100
-HALVINGS = 40
-SHARES = (*(1.0 - 0.5**k for k in range(44, 0, -1)), *(0.5**k for k in range(2, 30)), 0.0)
+_NEAR_END = tuple(1.0 - 0.5**k for k in range(NEAR_END, 0, -1))
+_NEAR_START = tuple(0.5**k for k in range(2, NEAR_START + 1))
+SHARES = (*_NEAR_END, *_NEAR_START, 0.0)
 """Shares of a way, from its end to its beginning, closest together at both."""
 
 Onto = Callable[[Array], Array]
@@ -87,7 +102,10 @@ class Bounds(NamedTuple):
 
 
 def project_onto_bounds(
-    v: Array, bounds: Bounds, cut: Callable[[Array], Bounds] | None = None, turns: int = STEPS
+    v: Array,
+    bounds: Bounds,
+    cut: Callable[[Array], Bounds] | None = None,
+    turns: int = NEWTON_STEPS,
 ) -> tuple[Array, Array]:
     """Return nearly the point of bounds and sets that is nearest to v, and the bounds' multipliers.
 
@@ -110,7 +128,7 @@ def project_onto_bounds(
     """
     count, lam = len(bounds.up), np.zeros(len(bounds.up))
     q, dual = _minimise(v, bounds, lam)
-    rounding = 8 * (len(v) + 8) * UNIT * norm(v)  # by the rounding of a far point
+    rounding = FAR_ROUNDINGS * (len(v) + TERMS) * UNIT * norm(v)  # by the rounding of a far point
     for _ in range(turns):
         new = None if cut is None else cut(q)
         if new is not None and len(new.up):
@@ -123,11 +141,12 @@ def project_onto_bounds(
         if multipliers is None:
             break
         change, share = multipliers - lam, 1.0
-        for _ in range(12):
+        for _ in range(LINE_TRIES):
             trial = lam + share * change
             after = _minimise(v, bounds, trial)
             # Near the solution the gain is below the rounding of the dual function.
-            if after[1] >= dual + 1e-4 * share * float(over @ change) - 1e-13 * abs(dual):
+            rise = LINE_RISE * share * float(over @ change)
+            if after[1] >= dual + rise - LINE_NOISE * abs(dual):
                 break
             share *= 0.5
         if (trial == lam).all():
@@ -157,7 +176,7 @@ def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
     along = np.outer(N @ unit, unit)
     N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
     excess = over + N @ (lam @ N)
-    rounding = 16 * (len(q) + 8) * UNIT * float(abs(excess).max())
+    rounding = NEWTON_ROUNDINGS * (len(q) + TERMS) * UNIT * float(abs(excess).max())
     answer = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
     return None if answer is None else answer[1]
 
@@ -244,7 +263,7 @@ def cut_by(onto: Onto, origin: Array, reach: float, inwards: float, q: Array) ->
 
 
 def _rounding(q: Array, reach: float) -> float:
-    return float((len(q) + 8) * UNIT * (reach + norm(q)))
+    return float((len(q) + TERMS) * UNIT * (reach + norm(q)))
 
 
 def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float) -> Array:
@@ -263,13 +282,13 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
         x: where to begin.
         size: about the size of their intersection.
     """
-    share = min(size / max(norm(w - x), 1e-300), 1.0)
+    share = min(size / max(norm(w - x), TINY), 1.0)
     z = point = x
     for _ in range(SWEEPS):
         point = second((z + share * w) / (1.0 + share))
         way = first(2.0 * point - z) - point
         z = z + way
-        if norm(way) <= 1e-15 * (1.0 + norm(point)):
+        if norm(way) <= SWEEP_END * (1.0 + norm(point)):
             break
     return point
 
@@ -374,6 +393,6 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
             high = share
         else:
             best, low = candidate, share
-        if high - low <= 1e-15:
+        if high - low <= HALVING_END:
             break
     return best

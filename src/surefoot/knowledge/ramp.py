@@ -41,6 +41,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.kernel_constants import SLACK_LEFT
 from surefoot.core.types import Array, Certificate, Set
 from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit
@@ -140,7 +141,7 @@ def _choose_anchor(
         return standing, both / (drift + 2 * margin + 1e-11 * both)
     off = memory.start
     level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0
-    soon = math.floor(-(level - 0.5 * off.value) / drift)
+    soon = math.floor(-(level - SLACK_LEFT * off.value) / drift)
     return off, max(soon, ramps, 1e-9)  # no set has no extent
 
 

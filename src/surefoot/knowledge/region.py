@@ -11,6 +11,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
+from surefoot.core.kernel_constants import HALVINGS
 from surefoot.core.types import Array, Certificate, Number, Set
 from surefoot.knowledge import nearest
 from surefoot.knowledge.errors import (
@@ -19,7 +20,7 @@ from surefoot.knowledge.errors import (
     Errors,
     describe_errors,
 )
-from surefoot.knowledge.nearest import EVERYWHERE, HALVINGS, Bounds, KnownSets
+from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.sets import Ball
 
 __all__ = ["OnePoint", "PointCertificate", "Projection", "Region", "RowSeen"]

@@ -32,6 +32,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from surefoot.core.arrays import dot, norm
+from surefoot.core.kernel_constants import TINY
 from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Number
@@ -51,7 +52,6 @@ from surefoot.sets import Ball
 
 __all__ = ["RelativeCurvature"]
 
-TINY = 1e-300
 """The divisor instead of 0."""
 
 

@@ -25,6 +25,16 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.constants import Constants
 from surefoot.core.feedback import Feedback
+from surefoot.core.kernel_constants import (
+    FAR_ROUNDINGS,
+    INWARDS,
+    LONGER,
+    NEAR,
+    REFINED,
+    REFINED_FREE,
+    TERMS,
+    UNIT,
+)
 from surefoot.core.parameters import anything, count
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge import nearest
@@ -47,10 +57,6 @@ from surefoot.sets import Ball
 
 __all__ = ["CurvatureRows", "RowsRegion", "curvature_of"]
 
-REFINED = 4
-"""How often half-spaces are moved again by the length of the step that they led to, within sets."""
-INWARDS = (0.0, 1e-13, 1e-10, 1e-7, 1e-4)
-"""How far inside of everything a common point is sought, relative to the reach."""
 Search = Callable[[Array, KnownSets], tuple[Array, Array]]
 
 # The squares of a huge proposal overflow; the result is compared, and not taken.
@@ -289,7 +295,7 @@ class RowsRegion(Region):
     def _cut_by_halfspaces(self, v: Array, known: KnownSets) -> tuple[Array, Array]:
         """Return a step cut by half-spaces that are moved by the length of what they lead to."""
         rows, squared, flat = self.own, dot(v, v), np.zeros_like(self.own.up)
-        most = REFINED if known else 2
+        most = REFINED if known else REFINED_FREE
         best: tuple[Array, Array] | None = None
         failed: tuple[Array, Array] | None = None
         for turn in range(most + 1):
@@ -299,10 +305,10 @@ class RowsRegion(Region):
             if not self._is_in(self._settle(step[0], known), known):
                 # The step was longer than what the half-spaces were moved for.
                 failed = failed or step
-                squared = 1.02 * squared if turn or known else squared
+                squared = LONGER * squared if turn or known else squared
                 continue
             best = step
-            near = known and abs(before - squared) <= 1e-3 * before
+            near = known and abs(before - squared) <= NEAR * before
             # Without curvature no length moves the half-spaces: the first answer is the last.
             straight = not rows.beta.any() and not rows.tau.any()
             if failed or near or turn + 1 >= most or straight:
@@ -329,7 +335,7 @@ class RowsRegion(Region):
             return False
         along = dot(w - self.x, way) / length
         off = norm(w - self.x - (along / length) * way)
-        rounding = 8.0 * (len(w) + 8) * 2.0**-53 * self.reach
+        rounding = FAR_ROUNDINGS * (len(w) + TERMS) * UNIT * self.reach
         return bool(max(off, share * length - along, along - length) <= rounding)
 
     def find_inside(self, known: KnownSets, holds: Callable[[Array], bool]) -> Array | None:

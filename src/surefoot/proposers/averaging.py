@@ -11,6 +11,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import dot, norm
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative
+from surefoot.core.kernel_constants import AVERAGING_STEPS
 from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Info, Number
 from surefoot.knowledge.base import Knowledge
@@ -25,9 +26,6 @@ from surefoot.proposers.trust import Trust, reweigh
 __all__ = ["Averaging", "ObservedAveraging"]
 
 _ROOT_HALF = math.sqrt(0.5)
-
-STEPS = (1.0, 0.25, 1.0, 4.0)
-"""The steps of the far points, as multiples of eta; the first of them is never pruned."""
 
 FAR = 0.3
 """F/R of the others: how far they may be from their certified points."""
@@ -95,7 +93,8 @@ class Averaging(Proposer):
     @property
     def steps(self) -> tuple[float, ...]:
         """The steps of the far points, as multiples of eta."""
-        return STEPS if self.eta is None and self.far is None else STEPS[:1]
+        is_one = self.eta is not None or self.far is not None
+        return AVERAGING_STEPS[:1] if is_one else AVERAGING_STEPS
 
     def init(self, x1: Array) -> AveragingState:
         """Return the state before the first round."""

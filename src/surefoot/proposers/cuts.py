@@ -21,6 +21,7 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.forms import Axes, Gaps, Same
+from surefoot.core.kernel_constants import DIRECTIONS, FLAT, TIMES, UNIT, VALUE_TERMS
 from surefoot.core.types import Array
 
 Onto: TypeAlias = Callable[[Array], Array]
@@ -188,7 +189,7 @@ def _find_row(normals: Array, u: Array) -> int | None:
     if not len(normals):
         return None
     i = int((normals @ u).argmax())
-    return i if float(np.abs(normals[i] - u).max()) <= (len(u) + 4) * 2.0**-53 else None
+    return i if float(np.abs(normals[i] - u).max()) <= (len(u) + VALUE_TERMS) * UNIT else None
 
 
 def _forget(cuts: Cuts, z: Array) -> Cuts:
@@ -288,14 +289,6 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
     mu = mu.copy()
     mu[active] = weights
     return mu, z
-
-
-TIMES = 2
-"""How often a leader's projection is improved in a round."""
-DIRECTIONS = 4
-"""How many directions of conjugate gradients are tried in a round."""
-FLAT = 1e-14
-"""A direction whose normals cancel to this share has nothing to gain."""
 
 
 def push_from_cuts(cuts: Cuts, w: Array, rho: float) -> Array:

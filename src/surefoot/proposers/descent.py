@@ -19,6 +19,7 @@ from surefoot.core.arrays import maximum, number_like, sqrt, squared_and_norm, t
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Span
+from surefoot.core.kernel_constants import TINY
 from surefoot.core.parameters import flag, positive
 from surefoot.core.types import Array, Number
 from surefoot.guarantees.observers import CutCost, ObservedRegret
@@ -104,7 +105,7 @@ class Descent(Proposer):
         inverse = maximum(inverse, where(moves, size / where(moves, longest, 1.0), 0.0 * size))
         if self.ratchet:
             inverse = maximum(inverse, learner.inverse_eta)
-        going = moves & (inverse > 1e-300)
+        going = moves & (inverse > TINY)
         target = x - 1.0 / where(going, inverse, math.inf) * grad
         cut = region.find_cut(target)
         note = DescentNote(size, inverse, target, moves, self.radius, cut)

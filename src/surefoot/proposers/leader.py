@@ -64,11 +64,31 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surefoot.core import checks
+from surefoot.core import checks, kernel_constants
 from surefoot.core.arrays import dot, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import NonNegative, Span
+from surefoot.core.kernel_constants import (
+    AGAIN,
+    ARRIVED,
+    CLEARLY,
+    DEPTH_SHARE,
+    EXACT,
+    FURTHEST,
+    GROWING,
+    GROWN,
+    GROWTH,
+    KEEP,
+    LAG_SHARE,
+    LEAP,
+    LENGTHS,
+    MULTIPLES,
+    OUTREACH,
+    ROOM_SHARE,
+    SHALLOW,
+    WAY_SHARE,
+)
 from surefoot.core.parameters import algorithm, count, positive, projectable
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Number, Set
@@ -84,21 +104,12 @@ from surefoot.proposers.learner import ask_learner, forecasts_of, start_learner
 from surefoot.proposers.trust import Trust, reweigh
 from surefoot.sets import Ball, project_halfspace
 
-MULTIPLES = (0.0, 0.25, 1.0, 4.0)
-"""The steps of the leaders, as multiples of eta; 0 for the one that adds up all gradients."""
-INITIAL_WEIGHTS = np.array([0.925, 0.025, 0.025, 0.025])
-"""The weight of each before the first round."""
+INITIAL_WEIGHTS = np.array(kernel_constants.INITIAL_WEIGHTS)
+"""The weight of each leader before the first round."""
 MOST_CUTS = 256
 """How many half-spaces are remembered at most, by default."""
-SHALLOW = 50.0
-"""A start is shallow if the set is this many times larger than its certified ball."""
-EXACT = 1e-2
-"""A leader's projection ends where multipliers change by this share of the way to it."""
-CLEARLY = 1e-9
-"""By what share of the way to F a point must be better: shares that lead to one differ by less."""
 TURNS = 4
 """How often the follower's projection onto the cuts of another context is improved."""
-LENGTHS = 11
 
 
 class LeaderState(NamedTuple):
@@ -317,7 +328,7 @@ class Leader(Proposer):
             return partial(shorten, radius=length)
 
         def onto(z: Array) -> Array:
-            point = learner.start + shorten(z, 1e100)
+            point = learner.start + shorten(z, FURTHEST)
             return z if self.domain.contains(point) else self.domain.project(point) - learner.start
 
         return onto
@@ -343,7 +354,7 @@ class Leader(Proposer):
         points, pulls = learner.points.copy(), cuts.pulls.copy()
         grad = feedback.cost_gradient
         sentences: tuple[str, ...] = ()
-        enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, 2 * D)
+        enough, onto = EXACT * norm(X - learner.Z), self._limit(learner, OUTREACH * D)
         for k, multiple in enumerate(self.multiples):
             multipliers = pulls[k] * (before / scale if multiple == 0.0 and scale > 0 else 1.0)
             if self.leader is not None:
@@ -375,27 +386,27 @@ class Leader(Proposer):
     ) -> tuple[LeaderState, Array]:
         """Return the learner, with the round of the last growth of depth, and the proposal."""
         t, deepest, start = region.round, region.depth, learner.start
-        if t == 1 or deepest > 1.1 * learner.depth:
+        if t == 1 or deepest > GROWN * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
-        is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < 5
+        is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < GROWING
         cuts, Z, pulls = self._cuts_as_read(learner, feedback, region, X)
         way = Z - X
         gap, room, slope_norm = norm(way), max(float(region.radius), 0.0), region.slope_norm
         h = _margin(cuts, pulls, X, Z, room, slope_norm)
-        h = min(h, 0.97 * max(deepest, 0.0))
+        h = min(h, KEEP * max(deepest, 0.0))
         if is_growing:
-            h = max(h, min(0.5 * gap / SHALLOW, 3 * deepest))
+            h = max(h, min(GROWTH * gap / SHALLOW, LEAP * deepest))
         else:
             point = region.nearest(start + Z)
-            if norm(point - start - Z) <= 0.25 * gap:
+            if norm(point - start - Z) <= ARRIVED * gap:
                 return learner, point
         goal = Z + pulls @ cuts.normals
         distance, remainder = _squared_distance(X, goal), _squared_distance(Z, goal)
         behind, clearly = max(distance - remainder, 0.0), CLEARLY * distance
         if not region.errors.slope < math.inf:
             behind = 0.0  # cuts that are guesses do not tell how deep a point is
-        for margin in (h, 0.5 * h):
-            worth = 0.5 * behind / margin if margin > 0.0 else 0.0
+        for margin in (h, AGAIN * h):
+            worth = DEPTH_SHARE * behind / margin if margin > 0.0 else 0.0
             best, least = start + X, math.inf
             for share in _shares(room, gap, is_growing):
                 W = push_from_cuts(cuts, X + share * way, slope_norm * margin)
@@ -407,7 +418,7 @@ class Leader(Proposer):
                 if value < least - clearly:
                     best, least = point, value
             current = distance - worth * min(room, margin)
-            if least < current - clearly or room < 0.5 * margin or is_growing:
+            if least < current - clearly or room < AGAIN * margin or is_growing:
                 break
         return learner, best
 
@@ -428,7 +439,7 @@ class Leader(Proposer):
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = cuts.loosen(-errors.slope * D)
-        enough, onto = EXACT * gap, self._limit(learner, 2 * D)
+        enough, onto = EXACT * gap, self._limit(learner, OUTREACH * D)
         if cuts.places is not None:
             goal = Z + pulls @ cuts.normals
             cuts = cuts.move(region.base.fall)
@@ -506,8 +517,8 @@ def _margin(cuts: Cuts, pulls: Array, X: Array, Z: Array, room: float, slope_nor
     slack = np.minimum(cuts.offsets - cuts.normals @ X, cuts.normals @ (Z - X))
     behind = float(pulls @ np.maximum(slack - slope_norm * room * cuts.rises, 0.0)) + 0.5 * L * L
     price = slope_norm * float(pulls @ cuts.rises)
-    h = 0.5 * room + (0.5 * behind / price if price > 0.0 else 0.0)
-    return float(min(h, 0.5 * max(L, room)))
+    h = ROOM_SHARE * room + (LAG_SHARE * behind / price if price > 0.0 else 0.0)
+    return float(min(h, WAY_SHARE * max(L, room)))
 
 
 def _find_depth(cuts: Cuts, z: Array, slope_norm: Number, most: float) -> float:

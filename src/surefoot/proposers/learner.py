@@ -13,6 +13,7 @@ from surefoot.core.feedback import Feedback
 from surefoot.core.parameters import (
     algorithm,
 )
+from surefoot.core.record import is_tree
 from surefoot.core.types import (
     Array,
     Needs,
@@ -155,7 +156,7 @@ def _check_answer(learner: Player, point: Array, role: str, ask: Callable[[], Me
     """Return a learner's answer; raise unless it is a state with a point like its last."""
     name = f"the {role} {type(learner).__name__}"
     state = checks.call_yours(ask, f"{name} must return a state")
-    answer: Any = getattr(state, "x", None) if isinstance(state, tuple) else None
+    answer: Any = getattr(state, "x", None) if is_tree(state) else None
     if checks.shape_of(answer) != point.shape or answer.dtype != point.dtype:
         rule = f"a named tuple whose x is an array of shape {point.shape} of float64"
         got = checks.repr_line(state if answer is None else answer)

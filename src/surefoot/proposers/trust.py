@@ -25,10 +25,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from surefoot.core.forms import Span
+from surefoot.core.kernel_constants import EQUAL, LEAST_SAVING, MOST_SAVING
 from surefoot.core.types import Array
-
-EQUAL = 2.0**-40
-"""Costs that differ by this share of the largest are the same: nothing is learnt from rounding."""
 
 
 class Trust(NamedTuple):
@@ -73,7 +71,7 @@ def reweigh(trust: Trust, losses: Array, initial_weights: Array, t: float) -> Tr
     saved = float(trust.weights @ losses) - losses
     saved = np.where(np.abs(saved) > EQUAL * np.abs(losses).max(), saved, 0.0)
     largest = max(trust.largest, float(np.abs(saved).max()))
-    if not 1e-150 < largest < 1e150:  # its square would not be a double
+    if not LEAST_SAVING < largest < MOST_SAVING:  # its square would not be a double
         return trust
     before = np.minimum(trust.rates, 0.5 / largest)
     logs = trust.logs * np.where(trust.rates < math.inf, before / trust.rates, 1.0)

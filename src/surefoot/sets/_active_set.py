@@ -9,10 +9,8 @@ import math
 
 import numpy as np
 
+from surefoot.core.kernel_constants import ACTIVE_SHARE, ACTIVE_TURNS, DEPENDENT
 from surefoot.core.types import Array
-
-# A unit row depends on the active rows if its part orthogonal to them is shorter than this.
-_DEPENDENT = 1e-7
 
 
 def project_halfspaces(
@@ -48,7 +46,7 @@ def project_halfspaces(
         return None
     scale = np.where(cuts, norms, 1.0)
     unit, v = rows / scale[:, None], np.where(cuts, excess, -1.0) / scale
-    active = _find_active(unit, v, 0.25 * tolerance / float(scale.max()))
+    active = _find_active(unit, v, ACTIVE_SHARE * tolerance / float(scale.max()))
     if active is None:
         return None
     z = np.zeros(len(v))
@@ -72,7 +70,7 @@ def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
     most = min(unit.shape) + 1
     Q, inverse = np.zeros((most, unit.shape[1])), np.zeros((most, most))
     q, active, z = np.zeros(unit.shape[1]), [], np.zeros(0)  # type: ignore[var-annotated]
-    for _ in range(20 * (len(v) + 1)):
+    for _ in range(ACTIVE_TURNS * (len(v) + 1)):
         over = v + unit @ q
         over[active] = -np.inf
         new = int(over.argmax())
@@ -87,7 +85,7 @@ def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
             across -= again @ Q[:k]
             r = inverse[:k, :k] @ (c + again)
             length = float(across @ across)
-            full = excess / length if length > _DEPENDENT**2 else np.inf
+            full = excess / length if length > DEPENDENT**2 else np.inf
             limits = np.where(r > 0, z / np.where(r > 0, r, 1.0), np.inf)
             block = int(limits.argmin()) if active else -1
             step = min(full, float(limits[block])) if active else full

@@ -108,7 +108,7 @@ def c_vectors(
             feedback = feedback._replace(cost_gradient=vector, proposal=None)
         state, info = algorithm.step(state, feedback)
         rounds.append([*vector, *g, *s.ravel()])
-        ends.append([*state.x, info.bound])
+        ends.append([*state.x, info.kernel.bound])
     tables: dict[str, list[Any]] = {"first": [x1], "told": rounds, "ends": ends}
     kind = "gradient" if algorithm.proposer.cost_gradients else "proposal"
     lines = ["/* Rounds and the bits that follow, written by `surefoot export-c`. */"]

@@ -65,7 +65,8 @@ static inline void sf_find_curved(sf_region *region, double t, sf_work *work)
         const double steep = sqrt(size), upper = seen.upper[i];
         level[i] = sf_aged(upper, t - seen.numbers[SF_CURVED_READ], rule->drift);
         const double scale = fabs(upper) + steep * reach + beta * reach * reach;
-        margin[i] = 32.0 * (d + 8) * SF_UNIT * scale + 4.0 * rule->evaluation_error + 1e-300;
+        margin[i] = SF_CURVATURE_ROUNDINGS * (d + SF_TERMS) * SF_UNIT * scale
+                    + SF_EVALUATIONS * rule->evaluation_error + SF_TINY;
         squared[i] = size;
         const double up = level[i] + margin[i];
         const double nu = sqrt(sf_max(size - 2 * beta * up, 0.0));
@@ -155,7 +156,7 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
         sf_minus(v, x, past.x, d);
         if (stayed || sf_certifies(&region, x, more)) {
             for (int i = 0; i < m; i++) {
-                const double bound = sf_min(sf_row_at(&region, i, v, 0.5), 0.0);
+                const double bound = sf_min(sf_row_at(&region, i, v, SF_CHECK_SHARE), 0.0);
                 const double known = stayed ? region.level[i] : bound;
                 memory.upper[i] = sf_min(memory.upper[i], known);
             }
@@ -182,7 +183,7 @@ static inline int sf_observe_curved(const sf_rule *rule, double *block, const do
         /* The least curvature that explains two readings, each with its rounding. */
         const double rise = memory.upper[i] - past.upper[i];
         const double over = sf_max(rise - sf_dot(past.s + i * d, v, d),
-                                   sf_dot(memory.s + i * d, v, d) - rise) - 2 * region.margin[i];
+                                   sf_dot(memory.s + i * d, v, d) - rise) - SF_SEEN_MARGINS * region.margin[i];
         seen = first || !(squared > 0) ? 0.0 : sf_max(seen, 2 * sf_max(over, 0.0) / squared);
     }
     if (first && !(worst < 0.0)) {
@@ -281,7 +282,7 @@ static inline void sf_find_of_one(const sf_region *region, sf_found *found, cons
     }
     sf_minus(v, w, seen.x, d);
     /* A far point loses digits in the first projection; the second starts where they are not. */
-    for (int tries = 0; tries < (cut ? 1 : 3) && !good; tries++) {
+    for (int tries = 0; tries < (cut ? 1 : SF_TRIES) && !good; tries++) {
         const double weight = (cut ? sf_draw_along_slope : sf_project_onto_ball)(
             v, up, seen.s, region->squared[0], rule->beta[0], d, work);
         if (tries == 0) {
@@ -324,7 +325,7 @@ static inline int sf_is_on_way_back(const sf_region *region, const double *w, sf
     const int d = SF_DIM(region->rule);
     const sf_curved seen = sf_curved_at(region->rule, region->memory);
     double *way = sf_take(&work, d), *off = sf_take(&work, d);
-    const double share = sf_pull_point(region, way), rounding = 8.0 * (d + 8) * SF_UNIT;
+    const double share = sf_pull_point(region, way), rounding = SF_FAR_ROUNDINGS * (d + SF_TERMS) * SF_UNIT;
     sf_minus(way, seen.anchor, seen.x, d);
     sf_minus(off, w, seen.x, d);
     const double length = sf_norm(way, d), along = sf_dot(off, way, d) / length;
@@ -378,7 +379,7 @@ static inline int sf_draw_into_ball(const sf_region *region, sf_found *found, sf
     }
     if (!sf_curved_contains(region, there, work)) {
         sf_minus(there, there, x, d);
-        for (int i = 0; i < 40; i++) {
+        for (int i = 0; i < SF_HALVINGS; i++) {
             sf_along(between, x, share + half, there, d);
             share = sf_curved_contains(region, between, work) ? share + half : share;
             half = 0.5 * half;
@@ -446,7 +447,7 @@ static inline void sf_certify_curved(const sf_region *region, const double *next
     sf_minus(v, next, seen.x, d);
     info->kind = SF_QUADRATIC;
     info->distance = sf_norm(v, d);
-    info->bound = sf_curved_bound(region, next, 0.5, &info->row, work);
+    info->bound = sf_curved_bound(region, next, SF_CHECK_SHARE, &info->row, work);
     info->value = region->level[info->row];
     info->slope = sf_dot(seen.s + info->row * d, v, d);
     info->anchor_round = seen.numbers[SF_CURVED_SINCE];

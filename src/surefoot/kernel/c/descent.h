@@ -44,7 +44,7 @@ static inline int sf_propose_descent(const sf_region *region, double *learner, c
     }
     inverse = sf_max(inverse, moves ? size / region->longest : 0.0);
     inverse = rule->ratchet ? sf_max(inverse, learner[SF_INVERSE_ETA]) : inverse;
-    const double eta = 1.0 / (moves && inverse > 1e-300 ? inverse : HUGE_VAL);
+    const double eta = 1.0 / (moves && inverse > SF_TINY ? inverse : HUGE_VAL);
     sf_along(wanted, x, -eta, grad, d);
     learner[SF_SQUARES] = squares;
     learner[SF_INVERSE_ETA] = inverse;
@@ -139,7 +139,7 @@ static inline int sf_propose_averaging(const sf_region *region, double *learner,
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule), m = rule->rows;
     const sf_averaging far = sf_averaging_at(rule, learner);
-    const double steps[SF_LEADERS] = {1.0, 0.25, 1.0, 4.0}, last = learner[SF_AVERAGING_ETA];
+    const double steps[SF_LEADERS] = SF_AVERAGING_STEPS, last = learner[SF_AVERAGING_ETA];
     double *kept = sf_take(work, d), *y = sf_take(work, d), *weights = sf_take(work, m);
     double losses[SF_LEADERS];
     const double *grad = seen->gradient;

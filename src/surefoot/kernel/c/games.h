@@ -233,7 +233,8 @@ static inline int sf_shrink(const sf_game *game, const sf_rule *rule, double *st
         face = product > most ? i : face;
         most = sf_max(most, product);
     }
-    const double kappa = rule->radius / inner_radius, inner = 1.0 - 16 * (d + 8) * SF_UNIT * kappa;
+    const double kappa = rule->radius / inner_radius;
+    const double inner = 1.0 - SF_SHRINK_ROUNDINGS * (d + SF_TERMS) * SF_UNIT * kappa;
     *gamma = sf_max(most, 0.0);
     const double share = sf_min(inner / (*gamma > 0.0 ? *gamma : 1.0), 1.0);
     for (int i = 0; i < d; i++) {
@@ -395,7 +396,7 @@ SF_INLINE int sf_one_constraint(const sf_game *game, const sf_player *player, do
     }
     case SF_SINHA_VAZE: { /* scale, rate, diameter; queue, squares */
         own[0] = sf_positive(own[0] + p[0] * sf_max(g, 0.0));
-        const double penalty = p[1] * exp(sf_min(p[1] * own[0], 300.0));
+        const double penalty = p[1] * exp(sf_min(p[1] * own[0], SF_LARGEST_EXPONENT));
         for (int i = 0; i < d; i++) {
             y[i] = p[0] * (grad[i] + (g > 0.0 ? penalty : 0.0) * s[i]);
         }
@@ -539,7 +540,7 @@ static inline int sf_each_constraint(const sf_game *game, const sf_player *playe
             total += p[1] * w[j] + 2.0 * (ratio * ratio);
         }
         const double curved = p[2] + 2.0 * p[0] * total;
-        const double step = sf_min(room / over, 1.0 / (curved > 0.0 ? curved : 1e-300));
+        const double step = sf_min(room / over, 1.0 / (curved > 0.0 ? curved : SF_TINY));
         sf_along(x, x, size > 0.0 ? -step : 0.0, y, d);
         return sf_all_finite(x, d);
     }

@@ -11,9 +11,6 @@ enum { SF_NUMBERS_OF_HULL(SF_INDEX) SF_HULL_NUMBERS };
 #define SF_ARRAYS_OF_HULL(ARRAY) ARRAY(rungs, "rungs", 2, SF_RUNGS, d + 2)
 enum { SF_SPOTS_OF_HULL(SF_INDEX) SF_RUNG };
 
-#define SF_POINT 1e-300 /* the radius of a ball that is its centre, and not empty */
-#define SF_CLOSE 1e-7   /* hulls are as near where this share of the distances is between them */
-
 static inline size_t sf_hull_memory(int d)
 {
     return SF_HULL_NUMBERS + SF_RUNG * ((size_t)d + 2) SF_ARRAYS_OF_HULL(SF_SIZE);
@@ -41,19 +38,21 @@ static inline void sf_init_hull(const sf_rule *rule, double *memory, const doubl
 static inline double sf_hull_noise(const sf_rule *rule)
 {
     const double unit = SF_UNIT * rule->reach * rule->G_g;
-    return sf_max(16.0 * (SF_DIM(rule) + 4) * unit, rule->evaluation_error + 8.0 * unit);
+    return sf_max(SF_VALUE_ROUNDINGS * (SF_DIM(rule) + SF_VALUE_TERMS) * unit,
+                  rule->evaluation_error + SF_SUM_ROUNDINGS * unit);
 }
 
 /* What a point that was moved to the edge may be beyond it. */
 static inline double sf_rounding(const sf_rule *rule)
 {
-    return 4.0 * (SF_DIM(rule) + 8) * SF_UNIT * rule->reach;
+    return SF_POINT_ROUNDINGS * (SF_DIM(rule) + SF_TERMS) * SF_UNIT * rule->reach;
 }
 
 /* What the margin takes from a radius. */
 static inline double sf_lost(const sf_rule *rule)
 {
-    return 2.0 * sf_hull_noise(rule) / rule->G_g + 4.0 * sf_rounding(rule);
+    return SF_HULL_NOISES * sf_hull_noise(rule) / rule->G_g
+           + SF_HULL_ROUNDINGS * sf_rounding(rule);
 }
 
 /* The hull of the last action's ball and the anchor's, as they are in round t. */
@@ -336,7 +335,7 @@ static inline void sf_find_hull(sf_region *region, sf_balls *balls, sf_work *wor
             hull->anchor_level = hull->level;
             hull->anchor_round = sf_kept(memory, SF_LAST, d)[d + 1];
             hull->balls = NULL;
-        } else if (hull->anchor_level >= 0.5 * anchor[d] && r_a > sf_max(r, 0.0)) {
+        } else if (hull->anchor_level >= SF_SLACK_LEFT * anchor[d] && r_a > sf_max(r, 0.0)) {
             hull->x = hull->anchor;
             hull->level = hull->anchor_level;
             hull->radius = hull->anchor_radius = SF_POINT;
@@ -405,9 +404,9 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     sf_work some = work;
     sf_region part = *region; /* which is convex */
     part.hull = sf_take_ball(&region->hull, sf_nearest_ball(&region->hull, w, d, &some).ball, d);
-    const double share = sf_min(size / sf_max(sf_distance(w, x, d), 1e-300), 1.0);
+    const double share = sf_min(size / sf_max(sf_distance(w, x, d), SF_TINY), 1.0);
     sf_copy(z, x, d);
-    for (int sweep = 0; sweep < 60; sweep++) {
+    for (int sweep = 0; sweep < SF_SWEEPS; sweep++) {
         SF_EACH(d, SF_IN(point) = (SF_IN(z) + share * SF_IN(w)) / (1.0 + share));
         int status = sf_project_domain(region->rule, point);
         SF_EACH(d, SF_IN(mixed) = 2.0 * SF_IN(point) - SF_IN(z));
@@ -417,7 +416,7 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
         }
         sf_minus(near, near, point, d);
         sf_along(z, z, 1.0, near, d);
-        if (sf_norm(near, d) <= 1e-15 * (1.0 + sf_norm(point, d))) {
+        if (sf_norm(near, d) <= SF_SWEEP_END * (1.0 + sf_norm(point, d))) {
             break;
         }
     }
@@ -504,17 +503,17 @@ static inline unsigned sf_hull_alarms(const sf_rule *rule, const double *before,
     const sf_near near = sf_nearest_ball(&hull, x, d, &work);
     const double limit = sf_hull_bound(rule, &hull, &near);
     /* An action that was not certified may be outside of where G_g holds. */
-    const int certified = limit <= 4 * noise;
+    const int certified = limit <= SF_ALARM_NOISES * noise;
     unsigned alarms =
         sf_alarms_alone(rule, x, upper, certified || upper <= 0 ? s : NULL, errors.slope);
-    if (certified && least > limit + 4 * noise) {
+    if (certified && least > limit + SF_ALARM_NOISES * noise) {
         alarms |= SF_ABOVE;
     }
     if (s && errors.slope < HUGE_VAL) {
         double *back = sf_take(&work, d);
         sf_minus(back, anchor, x, d);
         const double below = least + sf_dot(s, back, d) - errors.slope * sf_norm(back, d);
-        if (below - sf_aged(anchor[d], t - anchor[d + 1], rule->drift) > 4 * noise) {
+        if (below - sf_aged(anchor[d], t - anchor[d + 1], rule->drift) > SF_ALARM_NOISES * noise) {
             alarms |= SF_ANOTHER;
         }
     }

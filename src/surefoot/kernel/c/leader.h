@@ -38,9 +38,6 @@ enum { SF_NUMBERS_OF_LEADER(SF_INDEX, SF_INDEX) SF_LEADER_NUMBERS };
     NUMBER(SF_LEADER_REACH, "reach")   /* D */
 enum { SF_NOTE_OF_LEADER(SF_INDEX) SF_LEADER_NOTES };
 
-#define SF_CLEARLY 1e-9
-#define SF_LENGTHS 11
-#define SF_DIRECTIONS 4
 #define SF_SOME 32 /* cuts that are looked at before the others */
 
 #ifdef SF_K
@@ -57,7 +54,7 @@ static inline int sf_leaders(const sf_rule *rule)
 
 static inline double sf_multiple(const sf_rule *rule, int k)
 {
-    const double multiples[SF_LEADERS] = {0.0, 0.25, 1.0, 4.0};
+    const double multiples[SF_LEADERS] = SF_MULTIPLES;
     return rule->strong_convexity > 0 ? 1.0 : multiples[k];
 }
 
@@ -141,7 +138,7 @@ static inline int sf_limit(const sf_rule *rule, const sf_leader *leader, double 
     const int d = SF_DIM(rule);
     const double squared = sf_dot(z, z, d);
     const int is_ball = rule->domain == SF_BALL;
-    const double most = is_ball ? length : 1e100;
+    const double most = is_ball ? length : SF_FURTHEST;
     const double share = squared <= most * most ? 1.0 : most / sqrt(squared);
     int moved = share != 1.0;
     if (moved) {
@@ -255,7 +252,7 @@ static inline int sf_forget(sf_leader *leader, int d, sf_undo *undo, sf_work wor
 /* The cut that has a normal, of length 1, up to rounding; -1 for none. */
 static inline int sf_find_normal(const sf_leader *leader, const double *u, int d)
 {
-    const double close = (d + 4) * SF_UNIT;
+    const double close = (d + SF_VALUE_TERMS) * SF_UNIT;
     int i = 0; /* an entry that is not small, where most rows differ */
     while (i < d - 1 && !(2.0 * d * u[i] * u[i] > 1.0)) {
         i++;
@@ -330,7 +327,7 @@ static inline void sf_ascend_together(const sf_leader *leader, double *z, double
     for (int turn = 0, last = (m < SF_DIRECTIONS ? m : SF_DIRECTIONS) - 1; turn <= last; turn++) {
         sf_add_up(push, leader->normals, held, way, m, d);
         const double bend = sf_dot(push, push, d);
-        if (!(bend > 1e-14 * (turn > 0 ? sf_dot(way, way, m) : squared))) {
+        if (!(bend > SF_FLAT * (turn > 0 ? sf_dot(way, way, m) : squared))) {
             break; /* the normals cancel: nothing to gain */
         }
         for (int j = 0; j < m; j++) { /* how far to where each is 0, negative */
@@ -382,7 +379,7 @@ static inline void sf_begin_ascent(const sf_rule *rule, const sf_leader *leader,
 {
     const int d = SF_DIM(rule);
     double *z = ascent->z;
-    ascent->limited = sf_limit(rule, leader, z, 2.0 * leader->numbers[SF_REACH]);
+    ascent->limited = sf_limit(rule, leader, z, SF_OUTREACH * leader->numbers[SF_REACH]);
     ascent->known = 0;
     if (newest >= 0) {
         const double *row = leader->normals + (size_t)newest * d;
@@ -451,7 +448,7 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, sf_as
     for (int j = 0; j < count; j++) {
         sf_begin_ascent(rule, leader, &ascents[j], offsets, newest);
     }
-    for (int time = 0; time < 2; time++) {
+    for (int time = 0; time < SF_TIMES; time++) {
         sf_find_products(leader, ascents, count, d);
         for (int j = 0; j < count; j++) {
             if (!ascents[j].known) {
@@ -465,7 +462,8 @@ static inline void sf_ascend(const sf_rule *rule, const sf_leader *leader, sf_as
             sf_combine(push, leader, ascent->mu, d, work);
             sf_minus(ascent->z, ascent->free, push, d);
         }
-        const int moved = sf_limit(rule, leader, ascent->z, 2.0 * leader->numbers[SF_REACH]);
+        const double most = SF_OUTREACH * leader->numbers[SF_REACH];
+        const int moved = sf_limit(rule, leader, ascent->z, most);
         ascent->known = ascent->known && !moved && !ascent->limited;
     }
     sf_find_products(leader, ascents, count, d);
@@ -522,8 +520,8 @@ static inline double sf_margin(const sf_leader *leader, const double *offsets, c
     }
     behind += 0.5 * L * L;
     price = steep * price;
-    const double h = 0.5 * room + (price > 0.0 ? 0.5 * behind / price : 0.0);
-    return sf_min(h, 0.5 * sf_max(L, room));
+    const double h = SF_ROOM_SHARE * room + (price > 0.0 ? SF_LAG_SHARE * behind / price : 0.0);
+    return sf_min(h, SF_WAY_SHARE * sf_max(L, room));
 }
 
 static inline int sf_nearest(const sf_region *region, double *out, const double *w, sf_work work);
@@ -544,11 +542,12 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     double *at_W = sf_take(&work, n);
     const double room = sf_max(region->radius, 0.0), steep = region->steepness;
     int status = SF_OK;
-    if (t == 1 || deepest > 1.1 * leader->numbers[SF_DEEP]) {
+    if (t == 1 || deepest > SF_GROWN * leader->numbers[SF_DEEP]) {
         leader->numbers[SF_DEEP] = deepest;
         leader->numbers[SF_DEEPENED] = t;
     }
-    const int is_growing = 50.0 * deepest < D && t - leader->numbers[SF_DEEPENED] < 5;
+    const double since = t - leader->numbers[SF_DEEPENED];
+    const int is_growing = SF_SHALLOW * deepest < D && since < SF_GROWING;
     sf_copy(Z, leader->Z, d);
     sf_minus(way, Z, X, d);
     double gap = sf_norm(way, d);
@@ -576,7 +575,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             offsets = nearer;
         }
         sf_ascent ascent = {Z, none, at_Z, leader->Z, 0, 0};
-        sf_ascend(rule, leader, &ascent, 1, offsets, -1, 0.01 * gap, work);
+        sf_ascend(rule, leader, &ascent, 1, offsets, -1, SF_EXACT * gap, work);
         status = sf_apply_reading(Z, X, region->upper, s, 0.0, d, work);
         if (status != SF_OK) {
             return status;
@@ -586,14 +585,14 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
         gap = sf_norm(way, d);
     }
     double h = sf_margin(leader, offsets, pulls, X, Z, at_X, at_Z, room, steep, d, work);
-    h = sf_min(h, 0.97 * sf_max(deepest, 0.0));
+    h = sf_min(h, SF_KEEP * sf_max(deepest, 0.0));
     if (is_growing) {
-        h = sf_max(h, sf_min(0.5 * gap / 50.0, 3 * deepest));
+        h = sf_max(h, sf_min(SF_GROWTH * gap / SF_SHALLOW, SF_LEAP * deepest));
     } else {
         sf_along(W, start, 1.0, Z, d);
         status = sf_nearest(region, wish, W, work);
         sf_minus(point, wish, start, d);
-        if (status != SF_OK || sf_distance(point, Z, d) <= 0.25 * gap) {
+        if (status != SF_OK || sf_distance(point, Z, d) <= SF_ARRIVED * gap) {
             return status;
         }
     }
@@ -602,8 +601,8 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
     const double there = sf_squared_distance(X, far, d), rest = sf_squared_distance(Z, far, d);
     const double clearly = SF_CLEARLY * there; /* cuts that are guesses do not tell a depth: */
     const double behind = errors.slope < HUGE_VAL ? sf_max(there - rest, 0.0) : 0.0;
-    for (int again = 0; again < 2; again++, h = 0.5 * h) {
-        const double worth = h > 0.0 ? 0.5 * behind / h : 0.0;
+    for (int again = 0; again < 2; again++, h = SF_AGAIN * h) {
+        const double worth = h > 0.0 ? SF_DEPTH_SHARE * behind / h : 0.0;
         double least = HUGE_VAL, share = gap > 0.0 ? sf_min(room / gap, 1.0) : 1.0;
         share = is_growing ? share : sf_max(share, 1.0 / (1 << (SF_LENGTHS - 1)));
         sf_along(wish, start, 1.0, X, d);
@@ -641,7 +640,7 @@ static inline int sf_follow(const sf_region *region, sf_leader *leader, double *
             }
         }
         const double here = there - worth * sf_min(room, h);
-        if (least < here - clearly || room < 0.5 * h || is_growing) {
+        if (least < here - clearly || room < SF_AGAIN * h || is_growing) {
             break;
         }
     }
@@ -655,7 +654,7 @@ static inline void sf_lead(const sf_rule *rule, sf_leader *leader, const double 
 {
     const int d = SF_DIM(rule), n = leader->count;
     const double D = leader->numbers[SF_REACH], eta = scale > 0 ? 1.0 / scale : 0.0;
-    const double enough = 0.01 * sf_distance(X, leader->Z, d);
+    const double enough = SF_EXACT * sf_distance(X, leader->Z, d);
     sf_ascent ascents[SF_LEADERS];
     for (int j = 0; j < leader->leaders; j++) {
         double *point = leader->points + (size_t)j * d, *pulls = leader->pulls + j * leader->K;

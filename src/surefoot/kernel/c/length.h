@@ -45,22 +45,22 @@ static inline void sf_init_length(const sf_rule *rule, double *memory, const dou
 
 static inline double sf_length_noise(const sf_rule *rule)
 {
-    const double unit = SF_UNIT * rule->reach, noise = 16.0 * (SF_DIM(rule) + 4) * unit * rule->G_g;
-    const double told = rule->evaluation_error;
-    return told == 0.0 ? noise : sf_max(noise, told + 8.0 * unit * rule->G_g);
+    const double unit = SF_UNIT * rule->reach, told = rule->evaluation_error;
+    const double noise = SF_VALUE_ROUNDINGS * (SF_DIM(rule) + SF_VALUE_TERMS) * unit * rule->G_g;
+    return told == 0.0 ? noise : sf_max(noise, told + SF_SUM_ROUNDINGS * unit * rule->G_g);
 }
 
 /* e, what the projections that lead to q and the distance to it may be off by. */
 static inline double sf_length_error(const sf_rule *rule)
 {
     const double unit = SF_UNIT * rule->reach;
-    return 32.0 * (SF_DIM(rule) + 8) * unit + sf_length_noise(rule) / rule->G_g;
+    return SF_LENGTH_ROUNDINGS * (SF_DIM(rule) + SF_TERMS) * unit + sf_length_noise(rule) / rule->G_g;
 }
 
 /* The tightening of round t. */
 static inline double sf_tightening(const sf_rule *rule, double t, double slack)
 {
-    return sf_min(0.5 * slack, rule->decreasing ? rule->rho / sqrt(t) : rule->rho);
+    return sf_min(SF_TIGHTEST * slack, rule->decreasing ? rule->rho / sqrt(t) : rule->rho);
 }
 
 /* The slack of the anchor in round t, rounded down. */
@@ -102,9 +102,9 @@ static inline int sf_pull_length(const sf_rule *rule, double *memory, double sla
     const double error = sf_length_error(rule), margin = rule->G_g * error;
     const double room = (rho - v) / rule->G_g - memory[SF_LEFT] - error, level = sf_max(rho, v);
     const double share = (upper + level + margin) / (rise > 0 ? rise : 1.0);
-    int cramped = room < 0.2 * rho / rule->G_g && upper > -rho, stale = room != room;
+    int cramped = room < SF_CRAMPED * rho / rule->G_g && upper > -rho, stale = room != room;
     if (rule->drift != 0.0) {
-        const int old = rule->drift * (next - memory[SF_SINCE]) >= 0.5 * memory[SF_DEPTH];
+        const int old = rule->drift * (next - memory[SF_SINCE]) >= SF_STALE * memory[SF_DEPTH];
         cramped = cramped || room <= 0;
         stale = old && slack > v + margin && -upper < slack;
     }
@@ -137,10 +137,10 @@ static inline int sf_observe_length(const sf_rule *rule, double *memory, const d
     const double before = sf_tightening(rule, t, slack);
     const double distance = first ? 0.0 : sf_reached(rule, memory, x, when, before);
     const double limit = first ? HUGE_VAL : rule->G_g * distance - before + noise;
-    int may_stay = g + errors.value <= 0 || limit <= 2 * noise, fresh = first;
+    int may_stay = g + errors.value <= 0 || limit <= SF_LENGTH_NOISES * noise, fresh = first;
     if (!errors.exact) {
         /* G_g holds on the way to an action that was certified, not to one that may be outside. */
-        upper = limit <= 2 * noise ? sf_min(upper, limit) : upper;
+        upper = limit <= SF_LENGTH_NOISES * noise ? sf_min(upper, limit) : upper;
     }
     if (drifts) {
         may_stay = upper == upper;
@@ -163,8 +163,9 @@ static inline int sf_observe_length(const sf_rule *rule, double *memory, const d
     const double A = sf_min(near, known), squared = sf_dot(s, s, d);
     const int inside = upper <= -rho;
     const double level = g - errors.value - (inside ? 0.0 : errors.slope * A);
-    const double cut = sf_max(level + rho - 2 * noise, 0.0) / (squared > 0 ? sqrt(squared) : HUGE_VAL);
-    const double kappa = 4.0 * (d + 8) * SF_UNIT;
+    const double over = sf_max(level + rho - SF_LENGTH_NOISES * noise, 0.0);
+    const double cut = over / (squared > 0 ? sqrt(squared) : HUGE_VAL);
+    const double kappa = SF_ROOT_ROUNDINGS * (d + SF_TERMS) * SF_UNIT;
     const double root = sqrt(sf_max(A - cut, 0.0) * (A + cut) + kappa * A * A);
     memory[SF_ROUNDS] = t;
     sf_copy(sf_part(memory, SF_LENGTH_X, d), x, d);
@@ -259,7 +260,7 @@ static inline int sf_nearest_length(const sf_region *region, double *next, const
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const double *q = sf_part(region->memory, SF_LENGTH_DRAWN, d), longest = region->longest;
-    const double tolerance = 4.0 * (d + 8) * SF_UNIT * rule->reach;
+    const double tolerance = SF_POINT_ROUNDINGS * (d + SF_TERMS) * SF_UNIT * rule->reach;
     const int inside = longest > 0 && sf_distance(w, q, d) <= longest + tolerance;
     if ((inside && sf_in_domain(rule, w)) || (region->has_point && !sf_differ(w, region->point, d))) {
         sf_copy(next, w, d);
@@ -338,16 +339,17 @@ static inline unsigned sf_length_alarms(const sf_rule *rule, const double *befor
         return sf_alarms_alone(rule, x, upper, s, errors.slope);
     }
     const double rho = sf_tightening(rule, t, sf_slack(rule, before, t - age));
-    const double limit = rule->G_g * sf_reached(rule, before, x, t - age, rho) - rho + 2 * noise;
+    const double limit = rule->G_g * sf_reached(rule, before, x, t - age, rho) - rho + SF_LENGTH_NOISES * noise;
     /* An action that was not certified may be outside of where G_g holds. */
-    const int certified = limit <= 4 * noise;
+    const int certified = limit <= SF_ALARM_NOISES * noise;
     unsigned alarms =
         sf_alarms_alone(rule, x, upper, certified || upper <= 0 ? s : NULL, errors.slope);
     if (certified && g - errors.value > limit) {
         alarms |= SF_ABOVE;
     }
     const double cut = steep > 0 ? sf_max(after[SF_LEVEL] + after[SF_RHO] - noise, 0.0) / steep : 0.0;
-    if (cut > after[SF_AWAY] * (1 + 1e-7) + sf_length_error(rule) && after[SF_UPPER] > -after[SF_RHO]) {
+    if (cut > after[SF_AWAY] * (1 + SF_CUT_ROUNDING) + sf_length_error(rule)
+        && after[SF_UPPER] > -after[SF_RHO]) {
         alarms |= SF_ANOTHER;
     }
     return alarms;

@@ -43,8 +43,7 @@ static inline double sf_aged(double value, double age, double drift)
     return rise > 0.0 ? sf_raised(value + rise) : value;
 }
 
-#define SF_RUNGS 15                 /* how many balls there are beside the deepest */
-#define SF_MOST_BALLS (SF_RUNGS + 1) /* with that */
+#define SF_MOST_BALLS (SF_RUNGS + 1) /* those of the ladder, and the deepest */
 
 /* Balls beside the last action's, with what a search for the hull nearest to a point asks of each:
  * the anchor's and those of the ladder. */
@@ -92,8 +91,8 @@ typedef struct {
 static inline unsigned sf_alarms_alone(const sf_rule *rule, const double *x, double upper,
                                        const double *s, double slope_error)
 {
-    const int d = SF_DIM(rule), far = upper <= 0 && sf_norm(x, d) > rule->reach * (1 + 1e-12);
-    const int steep = s && sf_norm(s, d) > rule->G_g * (1 + 1e-12) + slope_error;
+    const int d = SF_DIM(rule), far = upper <= 0 && sf_norm(x, d) > rule->reach * (1 + SF_EXCESS);
+    const int steep = s && sf_norm(s, d) > rule->G_g * (1 + SF_EXCESS) + slope_error;
     return (far ? SF_FAR : 0) | (steep ? SF_STEEP : 0);
 }
 
@@ -106,16 +105,19 @@ static inline int sf_shorten(const sf_region *region, sf_settle_of *settle, doub
                              const double *inside, const double *way, sf_work work)
 {
     const int d = SF_DIM(region->rule);
-    double *point = sf_take(&work, d), low = 1.0, high = 1.0, part = 0x1p-44;
+    double *point = sf_take(&work, d), low = 1.0, high = 1.0, part = 1.0;
     int good = 0;
     /* Most often only a rounding is missing: from the far end, closest together at both. */
-    for (int k = 0; k < 73 && !good; k++) {
+    for (int k = 0; k < SF_NEAR_END; k++) {
+        part = 0.5 * part;
+    }
+    for (int k = 1; k <= SF_NEAR_END + SF_NEAR_START && !good; k++) {
         high = low;
-        low = k < 44 ? 1.0 - part : k < 72 ? part : 0.0;
-        part = k < 43 ? 2.0 * part : k == 43 ? 0.25 : 0.5 * part;
+        low = k <= SF_NEAR_END ? 1.0 - part : k < SF_NEAR_END + SF_NEAR_START ? part : 0.0;
+        part = k < SF_NEAR_END ? 2.0 * part : k == SF_NEAR_END ? 0.25 : 0.5 * part;
         good = (*settle)(region, best, inside, low, way, work);
     }
-    for (int k = 0; k < 40 && good && high - low > 1e-15; k++) {
+    for (int k = 0; k < SF_HALVINGS && good && high - low > SF_HALVING_END; k++) {
         const double share = 0.5 * (low + high);
         if ((*settle)(region, point, inside, share, way, work)) {
             sf_copy(best, point, d);

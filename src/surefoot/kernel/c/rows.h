@@ -1,9 +1,6 @@
 /* The nearest point of several rows and of a known set: surefoot.knowledge.rows and .quadratics, and
  * surefoot.sets._active_set. Whatever is found is checked before it is taken. */
 
-#define SF_TURNS 40
-#define SF_DEPENDENT 1e-7 /* a row whose part across the active ones is shorter depends on them */
-
 /* Bounds up + s'q + tau |q| + beta/2 |q|^2 <= 0 on the way q from the last action: the rows of g,
  * then a ball, then those faces of a box that were met. */
 typedef struct {
@@ -98,7 +95,7 @@ static inline int sf_find_active(sf_active *active, double *which, const double 
     const int d = active->d;
     double *q = sf_take(&work, d), *z = sf_take(&work, active->most), *over = sf_take(&work, n);
     sf_fill(q, 0.0, d);
-    for (int turn = 0; turn < 20 * (n + 1); turn++) {
+    for (int turn = 0; turn < SF_ACTIVE_TURNS * (n + 1); turn++) {
         int worst = 0;
         for (int i = 0; i < n; i++) {
             over[i] = v[i] + sf_dot(unit + i * d, q, d);
@@ -182,7 +179,7 @@ static inline int sf_project_halfspaces(double *z, const double *excess, const d
     if (inside) {
         return 1;
     }
-    if (!sf_find_active(&active, which, unit, v, n, 0.25 * tolerance / largest, work)) {
+    if (!sf_find_active(&active, which, unit, v, n, SF_ACTIVE_SHARE * tolerance / largest, work)) {
         return 0;
     }
     sf_fill(q, 0.0, d);
@@ -274,7 +271,7 @@ static inline int sf_newton(const sf_bounds *bounds, double *wanted, const doubl
         largest = sf_max(largest, fabs(excess[i]));
         close = sf_min(close, bounds->close[i]);
     }
-    const double rounding = 16.0 * (d + 8) * SF_UNIT * largest;
+    const double rounding = SF_NEWTON_ROUNDINGS * (d + SF_TERMS) * SF_UNIT * largest;
     return sf_project_halfspaces(wanted, excess, N, n, d, sf_max(close, rounding), work);
 }
 
@@ -285,7 +282,7 @@ static inline void sf_meet_faces(const sf_region *region, sf_bounds *bounds, con
     const sf_rule *rule = region->rule;
     const int d = bounds->d;
     const double *x = sf_curved_at(rule, region->memory).x;
-    const double close = (d + 8) * SF_UNIT * (rule->reach + sf_norm(q, d));
+    const double close = (d + SF_TERMS) * SF_UNIT * (rule->reach + sf_norm(q, d));
     for (int face = 0; face < 2 * d; face++) {
         const int i = face / 2, above = face % 2, n = bounds->count;
         const double limit = (above ? rule->upper[i] : rule->lower[i]) - x[i];
@@ -310,10 +307,11 @@ static inline void sf_project_onto_bounds(const sf_region *region, sf_bounds *bo
     const int d = bounds->d, most = sf_most_bounds(region->rule);
     double *trial = sf_take(&work, most), *wanted = sf_take(&work, most);
     double *over = sf_take(&work, most), *tried = sf_take(&work, d);
-    const double lost = 8.0 * (d + 8) * SF_UNIT * sf_norm(v, d); /* by the rounding of a far point */
+    /* By the rounding of a far point. */
+    const double lost = SF_FAR_ROUNDINGS * (d + SF_TERMS) * SF_UNIT * sf_norm(v, d);
     sf_fill(lam, 0.0, bounds->count);
     double dual = sf_minimise(bounds, q, v, lam, work);
-    for (int turn = 0; turn < SF_TURNS; turn++) {
+    for (int turn = 0; turn < SF_NEWTON_STEPS; turn++) {
         if (region->rule->domain == SF_BOX) {
             sf_meet_faces(region, bounds, q, inwards, lam);
         }
@@ -334,11 +332,11 @@ static inline void sf_project_onto_bounds(const sf_region *region, sf_bounds *bo
             wanted[i] = wanted[i] - lam[i];
             rise += over[i] * wanted[i];
         }
-        for (int tries = 0; tries < 12; tries++) {
+        for (int tries = 0; tries < SF_LINE_TRIES; tries++) {
             sf_along(trial, lam, share, wanted, n);
             after = sf_minimise(bounds, tried, v, trial, work);
             /* Near the solution the gain is below the rounding of the dual function. */
-            if (after >= dual + 1e-4 * share * rise - 1e-13 * fabs(dual)) {
+            if (after >= dual + SF_LINE_RISE * share * rise - SF_LINE_NOISE * fabs(dual)) {
                 break;
             }
             share *= 0.5;
@@ -373,7 +371,7 @@ static inline void sf_search_rows(const sf_region *region, double *q, double *we
         bounds.up[i] = up[i] + inwards * sqrt(region->squared[i]);
         bounds.beta[i] = flat ? 0.0 : rule->beta[i];
         bounds.tau[i] = flat ? 0.0 : seen.numbers[SF_CURVED_TAU];
-        bounds.close[i] = 0.25 * region->margin[i];
+        bounds.close[i] = SF_BOUND_SHARE * region->margin[i];
     }
     if (rule->domain == SF_BALL) {
         double *s = bounds.s + m * d;
@@ -383,7 +381,7 @@ static inline void sf_search_rows(const sf_region *region, double *q, double *we
         bounds.up[m] = 0.5 * rule->radius * (sf_dot(s, s, d) - 1.0) + inwards;
         bounds.beta[m] = 1.0 / rule->radius;
         bounds.tau[m] = 0.0;
-        bounds.close[m] = (d + 8) * SF_UNIT * (1.0 + sf_norm(seen.x, d));
+        bounds.close[m] = (d + SF_TERMS) * SF_UNIT * (1.0 + sf_norm(seen.x, d));
         bounds.count++;
     } else if (rule->domain == SF_BOX) {
         sf_fill(bounds.met, 0.0, 2 * d);
@@ -409,7 +407,7 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
 {
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule), m = rule->rows, known = rule->domain != SF_ANYWHERE;
-    const int most = known ? 4 : 2;
+    const int most = known ? SF_REFINED : SF_REFINED_FREE;
     const sf_curved seen = sf_curved_at(rule, region->memory);
     const double tau = seen.numbers[SF_CURVED_TAU];
     double *up = sf_take(&work, m), *point = sf_take(&work, d);
@@ -434,11 +432,11 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
         }
         if (!good) { /* the step was longer than what the half-spaces were moved for */
             failed = 1;
-            squared = turn > 0 || known ? 1.02 * squared : squared;
+            squared = turn > 0 || known ? SF_LONGER * squared : squared;
             continue;
         }
         holds = 1;
-        const int near = known && fabs(before - squared) <= 1e-3 * before;
+        const int near = known && fabs(before - squared) <= SF_NEAR * before;
         if (failed || near || turn + 1 >= most || straight) {
             return;
         }
@@ -449,7 +447,8 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
 static inline int sf_find_inside(const sf_region *region, double *point, const double *up,
                                  sf_work work)
 {
-    static const double INWARDS[] = {0.0, 1e-13, 1e-10, 1e-7, 1e-4};
+    static const double inwards[] = SF_INWARDS;
+    const int most = (int)(sizeof inwards / sizeof *inwards);
     const sf_rule *rule = region->rule;
     const int d = SF_DIM(rule);
     const sf_curved seen = sf_curved_at(rule, region->memory);
@@ -460,8 +459,8 @@ static inline int sf_find_inside(const sf_region *region, double *point, const d
     if (sf_curved_contains(region, point, work)) {
         return 1;
     }
-    for (int k = 0; k < 5; k++) {
-        sf_search_rows(region, q, weights, zero, up, 0, INWARDS[k] * rule->reach, work);
+    for (int k = 0; k < most; k++) {
+        sf_search_rows(region, q, weights, zero, up, 0, inwards[k] * rule->reach, work);
         if (sf_settle(region, point, seen.x, 1.0, q, work)) {
             return 1;
         }

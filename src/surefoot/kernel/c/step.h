@@ -109,7 +109,7 @@ static inline int sf_init(const sf_rule *rule, double *state, const double *x1)
 static inline int sf_holds(const sf_rule *rule, const double *x)
 {
     if (rule->domain == SF_ANYWHERE && rule->knowledge == SF_HULL) {
-        return sf_norm(x, SF_DIM(rule)) <= rule->reach * (1 + 1e-12);
+        return sf_norm(x, SF_DIM(rule)) <= rule->reach * (1 + SF_EXCESS);
     }
     return rule->knowledge >= SF_CURVATURE || sf_in_domain(rule, x);
 }

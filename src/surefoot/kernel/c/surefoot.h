@@ -39,6 +39,7 @@
 #error "certificates need doubles that are rounded at once: compile with -msse2 -mfpmath=sse"
 #endif
 
+#include "constants.h"
 #include "layout.h"
 
 /* Numbers that have names: Python asks for them by these. */

@@ -1,7 +1,5 @@
 /* How far each of several is trusted, by what each would have cost: surefoot.proposers.trust. */
 
-#define SF_EQUAL 0x1p-40 /* costs that differ by this share of the largest are the same */
-
 typedef struct {
     int n;
     double *weights, *logs, *squares, *rates; /* one for each */
@@ -17,7 +15,8 @@ typedef struct {
 /* How far one is trusted before the first round. */
 static inline double sf_prior(const sf_trust *trust, int k)
 {
-    return trust->n == 1 ? 1.0 : k == 0 ? 0.925 : 0.025;
+    const double weights[SF_LEADERS] = SF_INITIAL_WEIGHTS;
+    return trust->n == 1 ? 1.0 : weights[k];
 }
 
 /* Trust all of a block of zeros as far as before the first round. */
@@ -79,8 +78,7 @@ static inline double sf_exp(double x)
 
 static inline void sf_reweigh(const sf_trust *trust, const double *losses, double t)
 {
-    const double prior[SF_LEADERS] = {1.0 + 0.07796154146971176, 1.0 + 3.6888794541139363,
-                                      1.0 + 3.6888794541139363, 1.0 + 3.6888794541139363};
+    const double logs[SF_LEADERS] = SF_INITIAL_LOGS;
     double saved[SF_LEADERS], mean = 0.0, worst = 0.0, largest = *trust->largest;
     double highest = -HUGE_VAL, sum = 0.0;
     for (int k = 0; k < trust->n; k++) {
@@ -93,7 +91,7 @@ static inline void sf_reweigh(const sf_trust *trust, const double *losses, doubl
         saved[k] = fabs(saved[k]) > SF_EQUAL * worst ? saved[k] : 0.0;
         largest = sf_max(largest, fabs(saved[k]));
     }
-    if (!(largest > 1e-150 && largest < 1e150)) { /* its square would not be a double */
+    if (!(largest > SF_LEAST_SAVING && largest < SF_MOST_SAVING)) { /* its square is no double */
         return;
     }
     *trust->largest = largest;
@@ -103,7 +101,7 @@ static inline void sf_reweigh(const sf_trust *trust, const double *losses, doubl
         const double log = trust->logs[k] * (old < HUGE_VAL ? rate / old : 1.0);
         trust->squares[k] += saved[k] * saved[k];
         const double most = largest * largest + trust->squares[k];
-        trust->rates[k] = sf_min(rate, sqrt(prior[k] / most));
+        trust->rates[k] = sf_min(rate, sqrt((1.0 + logs[k]) / most));
         trust->logs[k] = (log + sf_log1p(rate * saved[k])) * (trust->rates[k] / rate);
         highest = sf_max(highest, trust->logs[k]);
     }

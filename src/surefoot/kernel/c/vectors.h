@@ -6,8 +6,6 @@
 #define SF_DIM(rule) ((rule)->d)
 #endif
 
-#define SF_UNIT 0x1p-53
-
 /* Scratch memory; given by value, so that what a function takes is free after it. */
 typedef struct {
     double *next;
@@ -323,19 +321,21 @@ static inline double sf_scaled_norm(const double *a, const double *b, int n)
 static inline double sf_norm(const double *a, int n)
 {
     const double squared = sf_dot(a, a, n);
-    return squared > 1e-290 && squared < 1e308 ? sqrt(squared) : sf_scaled_norm(a, NULL, n);
+    const int plain = squared > SF_LEAST_SQUARE && squared < SF_MOST_SQUARE;
+    return plain ? sqrt(squared) : sf_scaled_norm(a, NULL, n);
 }
 
 static inline double sf_distance(const double *a, const double *b, int n)
 {
     const double squared = sf_squared_distance(a, b, n);
-    return squared > 1e-290 && squared < 1e308 ? sqrt(squared) : sf_scaled_norm(a, b, n);
+    const int plain = squared > SF_LEAST_SQUARE && squared < SF_MOST_SQUARE;
+    return plain ? sqrt(squared) : sf_scaled_norm(a, b, n);
 }
 
 /* At least what a sum, difference or product was before it was rounded to a. */
 static inline double sf_raised(double a)
 {
-    return a + 0x1p-52 * fabs(a);
+    return a + 2.0 * SF_UNIT * fabs(a);
 }
 
 static inline int sf_differ(const double *a, const double *b, int n)

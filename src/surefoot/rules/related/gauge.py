@@ -33,6 +33,7 @@ from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Counts
+from surefoot.core.kernel_constants import SHRINK_ROUNDINGS, TERMS
 from surefoot.core.parameters import (
     Declared,
     anything,
@@ -112,7 +113,7 @@ def shrink(gauge: Gauge, w: Array, reach: Number) -> Shrunk:
     """
     gamma, s = gauge(w)
     kappa = reach / gauge.inner_radius
-    inner = 1.0 - 16 * (w.shape[-1] + 8) * UNIT * kappa
+    inner = 1.0 - SHRINK_ROUNDINGS * (w.shape[-1] + TERMS) * UNIT * kappa
     share = minimum(inner / where(gamma > 0, gamma, 1.0), 0.0 * gamma + 1.0)
     # Inside, w itself: a state owns its arrays, so no copy is needed.
     return Shrunk(freeze(where(share >= 1.0, w, share * w)), w, gamma, s)

@@ -10,6 +10,7 @@ from surefoot.core.algorithm import EachConstraint, tuning
 from surefoot.core.arrays import combine, dot, freeze, minimum, namespace, norm, rows_dot, where
 from surefoot.core.checks import check_possible_horizon
 from surefoot.core.constants import Constants
+from surefoot.core.kernel_constants import TINY
 from surefoot.core.parameters import Declared, nonnegative, positive
 from surefoot.core.types import Array, Real, Set, Source
 from surefoot.guarantees.tuning import Tuned
@@ -82,7 +83,7 @@ class LBSGD(Declared, EachConstraint):
         longest = xp.min(reach, axis=-1, keepdims=g.ndim > 1)
         longest = float(longest) if isinstance(size, float) else longest
         step = minimum(
-            longest / where(size > 0, size, 1.0), 1.0 / where(smoothness > 0, smoothness, 1e-300)
+            longest / where(size > 0, size, 1.0), 1.0 / where(smoothness > 0, smoothness, TINY)
         )
         return ActionState(freeze(x - where(size > 0, step, 0.0 * step) * d))
 

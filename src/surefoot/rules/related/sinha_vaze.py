@@ -13,6 +13,7 @@ from surefoot.core.algorithm import OneConstraint, tuning
 from surefoot.core.arrays import dot, exp, maximum, minimum, sqrt, where
 from surefoot.core.constants import Constants
 from surefoot.core.forms import Counts, Span
+from surefoot.core.kernel_constants import LARGEST_EXPONENT
 from surefoot.core.parameters import Declared, positive, projectable
 from surefoot.core.types import Array, Number, Real, Set, Source
 from surefoot.guarantees.bounds import StronglyConvex, as_floats, harmonic
@@ -21,11 +22,6 @@ from surefoot.guarantees.tuning import Tuned
 from surefoot.rules.related.lagrangian import Lagrangian, positive_part
 
 __all__ = ["SinhaVaze", "SinhaVazeConvex", "SinhaVazeStronglyConvex", "StrongSinhaVaze"]
-
-
-# The theorem keeps the exponent below the logarithm of a few T. Where its premises are broken the
-# penalty must not become inf, nor its square.
-_LARGEST_EXPONENT = 300.0
 
 
 class SinhaVazeState(NamedTuple):
@@ -83,7 +79,7 @@ class SinhaVaze(Declared, OneConstraint):
     def next_state(self, state: SinhaVazeState, grad: Array, g: Number, s: Array) -> SinhaVazeState:
         x, queue, squares = state
         queue = positive_part(queue + self.scale * maximum(g, 0.0))
-        penalty = self.rate * exp(minimum(self.rate * queue, _LARGEST_EXPONENT))
+        penalty = self.rate * exp(minimum(self.rate * queue, LARGEST_EXPONENT))
         h = self.scale * (grad + where(g > 0, penalty, 0.0 * penalty) * s)
         squares = squares + dot(h, h)
         moves = squares > 0
