@@ -573,7 +573,7 @@ class Step(NamedTuple):
     @property
     def contradictions(self) -> tuple[str, ...]:
         """What is impossible if the constants are right, one sentence each."""
-        return self._suspect() if self.alarms else ()
+        return self._suspect() if self.written[self.rule.at["alarms"]] else ()
 
     @property
     def suspects(self) -> tuple[Any, ...]:

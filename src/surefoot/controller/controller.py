@@ -343,7 +343,8 @@ class Controller(Live):
         )
         with self._lock:  # of two threads that tell one round, one is rejected
             (run, loop), at = self._now
-            self._check_asked(loop.round)
+            if self._asked != loop.round:
+                raise _not_asked(loop.round)
             round_input = read_feedback(run, loop.state, feedback, missing=missing, drift=drift)
             decision = decide(run, loop, round_input)
             if decision.warning:
@@ -381,17 +382,6 @@ class Controller(Live):
             if place is None:
                 raise InvalidValueError("context must be given to announce, got None")
             self._order("announce", {None: {"context": encode(place)}})
-
-    def _check_asked(self, t: int) -> None:
-        """Raise unless the current round was asked for and not yet told."""
-        if self._asked == t:
-            return
-        if t == 1:
-            raise InvalidValueError("tell must come after ask, got tell before the first ask")
-        raise InvalidValueError(
-            f"tell must come once after each ask, got a second tell for round {t - 1}: "
-            f"ask for the action of round {t} first"
-        )
 
     def _forget_asked(self, name: Name) -> None:
         """Let the action be asked for again before a round is told."""
@@ -455,3 +445,13 @@ class Controller(Live):
         run, loop = self._now[0]
         where = "" if self._journal is None else f", journal='{self._journal.first}'"
         return f"<Controller of {run.algorithm!r} in round {loop.round}{where}>"
+
+
+def _not_asked(t: int) -> InvalidValueError:
+    """Return the error of a round that is told before it was asked for, or twice."""
+    if t == 1:
+        return InvalidValueError("tell must come after ask, got tell before the first ask")
+    return InvalidValueError(
+        f"tell must come once after each ask, got a second tell for round {t - 1}: "
+        f"ask for the action of round {t} first"
+    )
