@@ -131,7 +131,7 @@ def fleets(n: int, home: Path, effort: Effort) -> list[Row]:
     alone = [Controller(player, np.zeros(2), journal=home / f"{i}.jsonl") for i in range(few)]
     made: dict[str, Fleet] = {
         FLEET: Fleet(player, np.zeros((n, 2))),
-        FLEET_JOURNAL: Fleet(player, np.zeros((n, 2)), journal=home / "fleet"),
+        FLEET_JOURNAL: Fleet(player, np.zeros((n, 2)), journal=home / "fleet.jsonl"),
     }
 
     def tell_fleet(fleet: Fleet) -> None:

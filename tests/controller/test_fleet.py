@@ -13,7 +13,14 @@ from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
 from surefoot.controller.check import check
 from surefoot.core.plain import decode, encode_bytes
 from surefoot.knowledge import Curvature, Errors, LipschitzHull
-from surefoot.rules import CertifiedOGD, ChangeOver, LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.rules import (
+    CertifiedOGD,
+    ChangeOver,
+    LeaderFollower,
+    RegionFilter,
+    SafetyFilter,
+    ValuesFollower,
+)
 
 from ._lines import forge, records
 from ._live import CONSTANTS
@@ -31,6 +38,7 @@ PLAYERS = {
         constants=Constants(R=9.0, G_f=5.0, G_g=1.0, start_slack=0.3),
         horizon=10_000,
     ),
+    "values": ValuesFollower(G_g=1.0, domain=Ball(9.0)),
     "filter": SafetyFilter(G_g=1.0, domain=Ball(9.0), rho=0.05),
     "drifting": RegionFilter(
         knowledge=LipschitzHull(G_g=1.0, reach=9.0, errors=Errors(drift=1e-3))
@@ -45,11 +53,11 @@ def seen_at(name, x):
     """What a round reveals at the actions of all members."""
     proposal = "proposal" if name in FILTERS else "cost_gradient"
     g = np.einsum("ij,ij->i", NORMALS, x) - 0.3
-    return {
+    told = {
         proposal: TARGETS if name in FILTERS else 0.3 * (x - TARGETS),
         "constraint_value": g,
-        "constraint_subgradient": NORMALS.copy(),
     }
+    return told if name == "values" else told | {"constraint_subgradient": NORMALS.copy()}
 
 
 def drive(fleet, name, rounds, **changes):
@@ -729,7 +737,9 @@ def test_ten_thousand_members_are_told_at_once():
 @pytest.mark.parametrize("engine", kernel.engines())
 @pytest.mark.parametrize("back", ["b", None])
 def test_a_member_that_left_since_a_snapshot_stops_no_opening(tmp_path, monkeypatch, engine, back):
-    monkeypatch.setattr("surefoot.controller.journal._SHARE", 0)  # a snapshot in every call,
+    monkeypatch.setattr(
+        "surefoot.controller.journal._SHARE_OF_MANY", 0
+    )  # a snapshot in every call,
     monkeypatch.setattr("surefoot.controller.records._CHUNKS", 2)  # of half of the members
     path, starts = tmp_path / "fleet.jsonl", {name: np.zeros(D) for name in "abcdef"}
     with kernel.engine(engine):

@@ -404,6 +404,35 @@ def test_fuzzed_lines_leave_no_trace_but_sentences(tmp_path):
     assert told > 50
 
 
+def test_fuzzed_lines_leave_no_trace_in_a_fleet(tmp_path):
+    rng, path = random.Random(3), tmp_path / "f.jsonl"
+    valid = [{"do": name} for name in ("hello", "ask", "status")]
+    valid += 8 * [{"do": "ask"}, told_to(*BOTH), told_to("south")]
+    valid += [{"do": "hold", "reason": "r", "members": ["south"]}, {"do": "resume", "reason": "r"}]
+    valid += [{"do": "explain", "member": "south"}, told_to(*BOTH, value_error=[0.125, None])]
+    new = {"do": "add", "name": "west", "start": [0.0], "reason": "r"}
+    valid += [new, new | {"player": {"class": "OGD"}}]
+    valid += 3 * [{"do": "remove", "name": "west", "reason": "r"}]
+    served = 0
+    with Fleet(FILTER, {"north": [0.0], "south": [0.0]}, journal=path) as fleet:
+        service = FleetService(fleet, lambda _: FILTER)
+        for _ in range(1_500):
+            before = (fleet.rounds, fleet.halted)
+            found = said(service, fuzzed(rng, valid))
+            served += found["ok"]
+            if not found["ok"]:
+                assert found["kind"] != "internal", found
+                assert (fleet.rounds, fleet.halted) == before
+            while len(fleet) > 2:  # so that most requests fit again
+                fleet.remove(fleet.names[-1], "r")
+        last = dict(zip(fleet.names, fleet.ask().tolist(), strict=True))
+    assert replay(path).is_same
+    record = read_journal(path)
+    assert {n: record.members[n].action.tolist() for n in last} == last
+    assert served > 200
+    assert record.round_count > 50
+
+
 # --- players from plain data ---------------------------------------------------------------------
 
 NUMBERS = {n: getattr(CONSTANTS, n) for n in CONSTANTS.origins}

@@ -69,6 +69,7 @@ EACH_PROPOSER = (
     ("Leader", "LipschitzHull", "noisy", "faces"),
     ("Descent", "LipschitzHull", "noisy", "faces"),
     ("Averaging", "Curvature", "drift", "faces"),
+    ("Probing", "LipschitzHull", "noisy", "faces"),
 )
 # What these do not do: each is the one case that sees some constant (tests/kernel/mutations.py).
 OTHERS = (
@@ -116,7 +117,12 @@ def is_in_kernel(names):
         return False
 
 
-EACH = itertools.product(names_in_kernel(proposers), names_in_kernel(knowledge), ERRORS, ["faces"])
+EACH = itertools.product(
+    names_in_kernel(proposers),
+    names_in_kernel(knowledge),
+    ["exact", "noisy", "drift"],
+    ["faces"],
+)
 NAMES = [names for names in EACH if is_in_kernel(names)]
 
 

@@ -382,6 +382,7 @@ class Fleet(Live):
             on_missing: likewise.
         """
         check_text(reason, "reason")
+        _check_name(name)
         with self._lock:
             members, _ = self._now
             if name in members.place_of:

@@ -453,12 +453,15 @@ def _step_at_once(rounds: Array, group: Group, report: Report, told: Array) -> S
     nobody = np.zeros(0, dtype=np.intp)
     rule, extension, run = group.rule, compiled(), group.run
     columns = report.columns
-    if extension is None or run.first not in columns or columns.get(_COLUMNS[1]) is None:
+    if extension is None or not {run.first, _COLUMNS[0]} <= set(columns):
         return Step(group, nobody, nobody)
+    if run.needs.constraint_subgradients and _COLUMNS[1] not in columns:
+        return Step(group, nobody, nobody)  # what a round without a slope ends is decided by member
     is_all = len(told) == len(report.at) and bool((told == np.arange(len(told))).all())
-    names = (run.first, *_COLUMNS)
-    proposal, g, s = (columns[name] if is_all else columns[name][told] for name in names)
-    usual = np.isfinite(g) & ((g <= 0) | s.any(axis=1)) & (told >= 0)
+    taken: list[Any] = [columns.get(name) for name in (run.first, *_COLUMNS)]
+    proposal, g, s = (part if is_all or part is None else part[told] for part in taken)
+    usual = np.isfinite(g) & (told >= 0)
+    usual &= (g <= 0) if s is None else (g <= 0) | s.any(axis=1)
     usual &= _keeps_premises(rounds, run, proposal, g, s)
     usual &= ~_reports_seldom(columns)[told]
     if not usual.any():
@@ -466,7 +469,8 @@ def _step_at_once(rounds: Array, group: Group, report: Report, told: Array) -> S
     blocks, outs = group.blocks.copy(), group.outs.copy()
     status, flat = np.where(usual, 0.0, -1.0), proposal.ravel()
     gradients, proposals = (None, flat) if run.first == "proposal" else (flat, None)
-    parts = (gradients, np.ascontiguousarray(g), s.ravel(), proposals, outs.ravel(), status)
+    slopes = None if s is None else s.ravel()
+    parts = (gradients, np.ascontiguousarray(g), slopes, proposals, outs.ravel(), status)
     if not extension.steps(rule.handle, len(group.at), blocks.ravel(), *parts):
         return Step(group, nobody, nobody)
     did = status == 0
@@ -492,13 +496,14 @@ def _reports_seldom(columns: Mapping[str, Any]) -> Array:
     return seldom
 
 
-def _keeps_premises(rounds: Array, run: Run, proposal: Array, g: Array, s: Array) -> Array:
+def _keeps_premises(rounds: Array, run: Run, proposal: Array, g: Array, s: Array | None) -> Array:
     """Return which members break no premise of the guarantee."""
     keeps = np.ones(len(g), dtype=bool)
     if run.guarantee is None:
         return keeps
     with np.errstate(over="ignore", invalid="ignore"):  # too large numbers make no step
-        sizes = (np.linalg.norm(proposal, axis=1), g, np.linalg.norm(s, axis=1))
+        steep = None if s is None else np.linalg.norm(s, axis=1)
+        sizes = (np.linalg.norm(proposal, axis=1), g, steep)
     for premise in run.premises:
         observed, counts = premise.observe(rounds.astype(np.float64), *sizes)
         if observed is not None:

@@ -407,6 +407,10 @@ class _Reading:
 
     def _take_columns(self, names: Sequence[Name], table: PlainTable, time: str) -> None:
         steps = read_steps(names, table)
+        if steps.certificates.size != len(steps.at):
+            raise NotPlainError(
+                f"{steps.certificates.size} certificates of {len(steps.at)} members"
+            )
         places = np.fromiter(self.place_of.values(), dtype=np.int64, count=len(names))
         at = places[steps.at]
         if not (chosen := self.wanted[at]).any():

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -451,14 +452,16 @@ def _loops_of(
     blocks, values = decode(rows["blocks"]), decode(rows["values"])
     rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
     certificates, n = rows["certificates"], len(rows["members"])
-    proofs = [None] * n if certificates is None else list(Certificates(certificates))
     if not n or len(blocks) != n:
         raise NotPlainError(f"{len(blocks)} blocks of {n} members")
-    known = [runs[names[i]] for i in rows["members"] if names[i] in runs]
-    if not known:  # all have left since
+    proofs = [None] * n if certificates is None else Certificates(certificates)
+    here = np.array([names[i] in runs for i in rows["members"]])
+    if not here.any():
         return
-    first, rule = known[0], known[0].rule
-    doubtful = _find_doubtful(first, rows["layout"], blocks)
+    first = runs[names[rows["members"][int(here.argmax())]]]
+    rule = first.rule
+    doubtful = np.ones(n, dtype=bool)
+    doubtful[here] = _find_doubtful(first, rows["layout"], blocks[here])
     parts = (rows["members"], blocks, values, rounds, *anchors, proofs, doubtful)
     for i, block, value, t, place, bound, since, proof, is_doubtful in zip(*parts, strict=True):
         if names[i] not in runs:
@@ -530,29 +533,31 @@ class Certificates:
 
     Args:
         data: as a line has them.
-
-    Attributes:
-        size: how many there are.
     """
 
     def __init__(self, data: Any) -> None:
-        self._tables: list[PlainTable] | None = data if isinstance(data, list) else None
-        self._columns: dict[str, Array] = {}
-        if self._tables is not None:
-            self.size = len(self._tables)
-            return
-        self._columns = {name: decode(part) for name, part in data["columns"].items()}
-        self._head: PlainTable = {"class": data["class"], **data["same"]}
-        sizes = {len(part) for part in self._columns.values()}
-        if len(sizes) != 1:
+        self._data = data
+
+    @cached_property
+    def _columns(self) -> dict[str, Array]:
+        columns = {name: decode(part) for name, part in self._data["columns"].items()}
+        if len(sizes := {len(part) for part in columns.values()}) != 1:
             raise NotPlainError(f"the columns of certificates have the lengths {sorted(sizes)}")
-        (self.size,) = sizes
+        return columns
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        is_list = isinstance(self._data, list)
+        return len(self._data) if is_list else len(next(iter(self._columns.values())))
 
     def table(self, row: int) -> PlainTable:
         """Return the certificate of one member as plain data."""
-        if self._tables is not None:
-            return self._tables[row]
-        return {**self._head, **{n: _plain(v[row].item()) for n, v in self._columns.items()}}
+        if isinstance(self._data, list):
+            table: PlainTable = self._data[row]
+            return table
+        columns = {name: _plain(part[row].item()) for name, part in self._columns.items()}
+        return {"class": self._data["class"], **self._data["same"], **columns}
 
     def certificate(self, row: int) -> Certificate | None:
         """Return the certificate of one member."""
@@ -560,7 +565,7 @@ class Certificates:
 
     def column(self, name: str) -> Array | None:
         """Return a number of each; None unless it is there as a column."""
-        return self._columns.get(name)
+        return None if isinstance(self._data, list) else self._columns.get(name)
 
     def __iter__(self) -> Iterator[PlainTable]:
         return map(self.table, range(self.size))
@@ -576,15 +581,10 @@ def read_steps(names: Sequence[Name], table: Mapping[str, Any]) -> Steps:
     places = table["members"]
     at = np.arange(len(names)) if places is None else np.array(places, dtype=np.int64)
     columns = {name: decode(table[key]) for name, key in _KEYS.items() if key in table}
-    steps = Steps(
-        at,
-        decode(table["round"]),
-        columns,
-        decode(table["next"]),
-        Certificates(table["certificates"]),
-    )
-    sizes = {len(part) for part in (*columns.values(), steps.rounds, steps.actions)}
-    fits = sizes | {steps.certificates.size} == {len(at)} and bool((np.diff(at) > 0).all())
+    certificates = Certificates(table["certificates"])
+    steps = Steps(at, decode(table["round"]), columns, decode(table["next"]), certificates)
+    parts = (*columns.values(), steps.rounds, steps.actions)
+    fits = {len(part) for part in parts} == {len(at)} and bool((np.diff(at) > 0).all())
     if not (len(at) and fits and at[0] >= 0 and at[-1] < len(names)):
         raise NotPlainError(f"the columns of {len(at)} members do not fit")
     return steps
@@ -604,9 +604,10 @@ def expand(names: Sequence[Name], line: Mapping[str, Any]) -> Iterator[tuple[Nam
     for table in line.get("steps", ()):
         at, rounds, columns, actions, certificates = read_steps(names, table)
         plain = {_KEYS[name]: part.tolist() for name, part in columns.items()}
-        for row, (i, t) in enumerate(zip(at.tolist(), rounds.tolist(), strict=True)):
+        triples = zip(at.tolist(), rounds.tolist(), certificates, strict=True)
+        for row, (i, t, certificate) in enumerate(triples):
             fields = {key: part[row] for key, part in plain.items()}
-            end = {"next": actions[row].tolist(), "certificate": certificates.table(row)}
+            end = {"next": actions[row].tolist(), "certificate": certificate}
             head = {"kind": "round", "member": names[i], "round": t}
             yield names[i], {**head, **time, **fields, **end}
     for record in line["records"]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import PerRow
 from surefoot.core.types import Array, Context, Number, Set
@@ -124,7 +126,10 @@ def list_report(feedback: Feedback) -> dict[str, Any]:
     {'constraint_value': -0.5}
     """
     pairs = zip(feedback._fields, feedback, strict=True)
-    return {n: part for n, part in pairs if part is not None and (n != "age" or part)}
+    report = {name: part for name, part in pairs if part is not None}
+    age = report.pop("age", None)  # a tracer, under JAX, is that of the round itself
+    is_late = isinstance(age, (int, float, np.generic)) and bool(age)
+    return report | {"age": age} if is_late else report
 
 
 def refuse_unused(feedback: object, fields: frozenset[str], rule: str) -> None:

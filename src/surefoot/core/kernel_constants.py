@@ -196,6 +196,17 @@ CLEARLY = 1e-9
 AVERAGING_STEPS = (1.0, 0.25, 1.0, 4.0)
 """The steps of the far points, as multiples of eta; the first of them is never pruned."""
 
+# --- probing --------------------------------------------------------------------------------------
+
+NEGLIGIBLE = 1e-7
+"""Slack below this share of the start's is not worth a probe."""
+PROBE_MISS = 0.5
+"""An action counts as a probe where it is off by less than this share of the probe's length."""
+PROBE_ERRORS = 8.0
+"""A probe is as long as values err by an eighth of what g can change over it,"""
+PROBE_MOST = 0.25
+"""but at most this share of the certified radius."""
+
 # --- games ----------------------------------------------------------------------------------------
 
 LARGEST_EXPONENT = 300.0

@@ -415,7 +415,7 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count)
 
 /* steps(rule, n, blocks, gradients, g, s, proposals, outs, status): n states of one constraint in
    place, one after the other in flat arrays; whose status is not 0 before is left alone. Gradients
-   or proposals are None. Returns whether the arrays fit; status has what each step said. */
+   or proposals are None, and slopes where nobody reports them. Returns whether the arrays fit; status has what each step said. */
 static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
@@ -431,7 +431,7 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
     Py_buffer views[9];
     int held = 0, fits = rule->rows == 1;
     for (int i = 2; i < 9 && fits; i++) {
-        if ((i == 3 || i == 6) && args[i] == Py_None) {
+        if ((i == 3 || i == 5 || i == 6) && args[i] == Py_None) {
             continue;
         }
         const int flags = i == 2 || i > 6 ? PyBUF_WRITABLE : 0;
@@ -446,7 +446,7 @@ static PyObject *steps(PyObject *self, PyObject *const *args, Py_ssize_t count)
         memset(&seen, 0, sizeof seen);
         seen.gradient = part[3] ? part[3] + i * d : NULL;
         seen.g = part[4] + i;
-        seen.s = part[5] + i * d;
+        seen.s = part[5] ? part[5] + i * d : NULL;
         seen.proposal = part[6] ? part[6] + i * d : NULL;
         part[8][i] = step_one(handle, part[2] + i * handle->state, &seen, part[7] + i * out);
     }

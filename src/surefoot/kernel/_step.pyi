@@ -2,21 +2,11 @@
 
 from typing import Any
 
-def make(fields: dict[str, Any], /) -> tuple[Any, int, int, int] | None: ...
-def step(
-    rule: Any,
-    block: Any,
-    gradient: Any,
-    g: Any,
-    s: Any,
-    proposal: Any,
-    action: Any,
-    value_error: float | None,
-    slope_error: float | None,
-    age: float | None,
-    out: Any,
-    /,
-) -> int: ...
+def make(
+    fields: dict[str, Any], feedback: tuple[tuple[str, str, Any], ...], /
+) -> tuple[Any, int, int, int] | None: ...
+def layout(rule: Any, /) -> tuple[list[Any], list[Any]]: ...
+def step(rule: Any, block: Any, feedback: Any, out: Any, /) -> int: ...
 def steps(
     rule: Any,
     n: int,

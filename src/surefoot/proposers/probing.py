@@ -37,6 +37,7 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Same
+from surefoot.core.kernel_constants import NEGLIGIBLE, PROBE_ERRORS, PROBE_MISS, PROBE_MOST
 from surefoot.core.parameters import instance_of, nonnegative, positive
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.base import Knowledge
@@ -48,8 +49,6 @@ from surefoot.proposers.leader import Leader, LeaderInKernel, LeaderNote, Leader
 
 __all__ = ["DOUBT", "NEAR", "PROBE", "Probing"]
 
-NEGLIGIBLE = 1e-7
-"""Slack below this share of the start's is not worth a probe."""
 PROBE, DOUBT, NEAR = 0.01, 0.5, 0.5
 """The defaults of :class:`Probing`."""
 INSIDE = "leader."
@@ -144,7 +143,7 @@ class Probing(Proposer):
         slopes, s = state.slopes, None
         if k > 0:
             i, way = k - 1, x - state.origin
-            if norm(way - state.length * _axis(i, d)) < 0.5 * state.length:
+            if norm(way - state.length * _axis(i, d)) < PROBE_MISS * state.length:
                 change = region.base.guess_change(state.place)
                 difference = (g - state.value - change) / float(way[i])
                 if math.isfinite(difference):
@@ -196,8 +195,8 @@ class Probing(Proposer):
 
     def _length(self, region: Region) -> float:
         """Return how far a probe goes: further where values err, but never far."""
-        r, noisy = max(region.radius, 0.0), 8 * region.errors.value / region.slope_norm
-        return float(max(self.probe * r, min(noisy, 0.25 * r)))
+        r, noisy = max(region.radius, 0.0), PROBE_ERRORS * region.errors.value / region.slope_norm
+        return float(max(self.probe * r, min(noisy, PROBE_MOST * r)))
 
 
 class ProbingInKernel(ProposerInKernel):

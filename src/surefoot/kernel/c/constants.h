@@ -94,6 +94,12 @@
 /* averaging */
 #define SF_AVERAGING_STEPS {1.0, 0.25, 1.0, 4.0}
 
+/* probing */
+#define SF_NEGLIGIBLE 1e-7
+#define SF_PROBE_MISS 0.5
+#define SF_PROBE_ERRORS 8.0
+#define SF_PROBE_MOST 0.25
+
 /* games */
 #define SF_LARGEST_EXPONENT 300.0
 #define SF_SHRINK_ROUNDINGS 16.0

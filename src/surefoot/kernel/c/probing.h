@@ -12,8 +12,6 @@ enum { SF_NUMBERS_OF_PROBING(SF_INDEX, SF_INDEX) SF_PROBING_NUMBERS };
     ARRAY(origin, "origin", 1, 1, d) /* what the probes differ from */                             \
     ARRAY(slopes, "slopes", 1, 1, d) /* the differences so far */
 
-#define SF_NEGLIGIBLE 1e-7 /* slack below this share of the start's is not worth a probe */
-
 /* The part of a learner before the leader; 0 for a rule without probes. */
 static inline size_t sf_probing_head(const sf_rule *rule)
 {
@@ -96,7 +94,7 @@ static inline int sf_propose_probing(const sf_region *region, double *block, con
         sf_minus(s, x, probing.origin, d);
         const double way = s[k - 1];
         s[k - 1] = way - length;
-        if (sf_norm(s, d) < 0.5 * length) {
+        if (sf_norm(s, d) < SF_PROBE_MISS * length) {
             const double difference = (*seen->g - numbers[SF_ORIGIN_VALUE]) / way;
             slopes[k - 1] = fabs(difference) < HUGE_VAL ? difference : slopes[k - 1];
         }
@@ -111,10 +109,11 @@ static inline int sf_propose_probing(const sf_region *region, double *block, con
         return status;
     }
     if (k == 0 && sf_doubts(region, leader, x, *seen->g, work)) {
-        const double r = sf_max(region->radius, 0.0), noisy = 8 * region->errors.value / steep;
+        const double r = sf_max(region->radius, 0.0);
+        const double noisy = SF_PROBE_ERRORS * region->errors.value / steep;
         sf_copy(probing.origin, x, d);
         numbers[SF_ORIGIN_VALUE] = *seen->g;
-        numbers[SF_PROBE_LENGTH] = sf_max(rule->probe * r, sf_min(noisy, 0.25 * r));
+        numbers[SF_PROBE_LENGTH] = sf_max(rule->probe * r, sf_min(noisy, SF_PROBE_MOST * r));
         numbers[SF_PROBES] = 1.0;
     } else if (k > 0 && k < d) {
         numbers[SF_PROBES] = k + 1.0;

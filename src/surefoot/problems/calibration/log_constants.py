@@ -428,8 +428,8 @@ def _read_record(record: object) -> tuple[list[Array], list[float], list[Array] 
     rounds = [row for row in getattr(record, "rounds", ()) if row.g is not None]
     if not rounds:
         raise InvalidValueError(
-            "g must be given with the actions, or a record of a journal with rounds, "
-            f"got only {type(record).__name__}"
+            "g must be given with the actions, or the record of a journal with rounds (of a fleet, "
+            f"that of one member), got only {type(record).__name__}"
         )
     slopes = [row.constraint_subgradient for row in rounds]
     return (
