@@ -1,6 +1,7 @@
 """Forged journals of fleets: in columns, records, states and first lines; each is one sentence."""
 
 import copy
+import hashlib
 
 import pytest
 
@@ -599,3 +600,25 @@ def test_a_state_between_two_rounds_is_compared(kind, plain, tmp_path):
     sentence = "member 'south', round 1: a stored state has another action than the one at hand"
     blamed(path, plain, insert(kind=kind, state=state), sentence)
     blamed(path, plain, insert(kind=kind), "must have 'state'")
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def test_the_files_of_a_run_follow_each_other(stored, tmp_path):
+    path = copied(stored, tmp_path)
+    later = path.with_name("fleet.jsonl.2")
+    assert "continues another file: check the first of the run" in check(str(later)).said[0]
+    forge(later, lambda found: found[0].update(part=3))
+    assert "a file must be part 2, got 3" in check(str(path)).said[0]
+    forge(path, lambda found: found.append({"kind": "note", "text": "more"}))
+    assert "goes on after the line that it ends with" in check(str(path)).said[0]
+
+
+def test_a_number_of_json_is_finite(plain, tmp_path):
+    path = tmp_path / "forged"
+    body = plain.read_bytes().splitlines()[0].partition(b',"digest":')[0]
+    body = body.replace(b'"durable_every":1', b'"durable_every":NaN')
+    digest = hashlib.sha256(body).hexdigest()
+    path.write_bytes(body + f',"digest":"{digest}"}}\n'.encode())
+    assert check(str(path)).said == ["NOT CERTIFIED: a number must be finite, got NaN"]
