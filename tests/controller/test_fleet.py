@@ -752,3 +752,30 @@ def test_a_member_that_left_since_a_snapshot_stops_no_opening(tmp_path, monkeypa
             assert again.names == fleet.names
             assert again.ask().tobytes() == before.tobytes()
         assert replay(path).is_same
+
+
+def test_an_order_before_the_first_round_is_kept_in_a_later_file(tmp_path):
+    path = tmp_path / "fleet.jsonl"
+    with Fleet(PLAYERS["leader"], np.zeros((2, D)), journal=path, rotate=1) as fleet:
+        drive_two(fleet)
+        fleet.add("new", PLAYERS["leader"], np.zeros(D), "came")
+        fleet.hold("not yet", ["new"])
+        fleet.remove("0", "sold")
+        fleet.remove("1", "sold")
+        assert fleet.round == 1
+        drive_two(fleet)
+        assert list(fleet.halted) == ["new"]
+    assert len(list(tmp_path.iterdir())) == 2
+    with Fleet.open(path) as again:
+        assert (again.names, list(again.halted), again.rounds) == (("new",), ["new"], {"new": 2})
+        assert again.ask().tobytes() == fleet.ask().tobytes()
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+def drive_two(fleet):
+    """Tell a round of as many members as there are."""
+    n = len(fleet)
+    x = fleet.ask()
+    told = {"cost_gradient": x - 1.0, "constraint_subgradient": NORMALS[:n]}
+    fleet.tell(constraint_value=np.einsum("ij,ij->i", NORMALS[:n], x) - 0.3, **told)

@@ -103,7 +103,7 @@ def header_of(members: Solo | Members, **writing: object) -> PlainTable:
         places.append(players[key])
     starts = np.array([run.start for run in members.runs])
     names = {"names": list(members.names), "players": places, "starts": encode_bytes(starts)}
-    is_fresh = not writing.get("rounds")
+    is_fresh = "rounds" not in writing  # else it is a later file
     return {
         **head,
         "engine": engine_of(members),
