@@ -552,8 +552,10 @@ class Step(NamedTuple):
     @property
     def errors(self) -> Errors:
         """What the round allows for."""
-        errors: Errors = self.rule.player.knowledge.errors.of_round(self.feedback)
-        return errors
+        errors: Errors = self.rule.player.knowledge.errors
+        told = self.feedback
+        is_usual = told.value_error is None and told.slope_error is None
+        return errors if is_usual else errors.of_round(told)
 
     @property
     def region(self) -> Any:
