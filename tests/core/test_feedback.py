@@ -35,6 +35,20 @@ def test_the_table_has_a_row_for_each_field_in_their_order():
     assert all(field.needs in ("", *Feedback._fields) for field in FIELDS)
 
 
+def test_a_round_is_usual_where_nothing_but_five_fields_is_reported():
+    usual = {
+        "cost_gradient",
+        "constraint_value",
+        "constraint_subgradient",
+        "cost_value",
+        "proposal",
+    }
+    for name in Feedback._fields:
+        if name != "age":  # which a door does not take
+            assert door._is_usual(Feedback(**{name: 1.0}), None) == (name in usual)
+    assert not door._is_usual(Feedback(), 0.1)
+
+
 @pytest.mark.parametrize("kind", [Controller, Fleet])
 def test_tell_takes_the_fields_of_the_table(kind):
     told = names(lambda field: field.fleet if kind is Fleet else field.tell)

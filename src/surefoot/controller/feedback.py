@@ -17,9 +17,6 @@ from surefoot.core.types import Array, Context, Number, Set, State
 __all__ = ["RoundInput", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
 
 _FLOAT64 = np.dtype(np.float64)
-_USUAL = ("cost_gradient", "constraint_value", "constraint_subgradient", "cost_value", "proposal")
-_SELDOM = [i for i, field in enumerate(FIELDS) if field.name not in (*_USUAL, "age")]
-"""The places of the fields that few rounds report."""
 _COUNT = len(FIELDS)
 _BOUNDS = {field.name: field.needs for field in FIELDS if field.reader == "bound"}
 """The bounds on errors, and what each is of."""
@@ -103,11 +100,11 @@ def read_feedback(
 
 
 def _is_usual(feedback: Feedback, drift: object) -> bool:
-    """Return whether a round reports nothing that few rounds do."""
-    for i in _SELDOM:
-        if feedback[i] is not None:
-            return False
-    return drift is None and len(feedback) == _COUNT
+    """Return whether a round reports nothing that few rounds do, and no field that came later."""
+    if len(feedback) != _COUNT:
+        return False
+    _, _, _, _, value, slope, action, _, _, within, direction, hint, context = feedback
+    return value is slope is action is within is direction is hint is context is drift is None
 
 
 def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
