@@ -294,6 +294,19 @@ class Rule:
     size: int
     out: int
     scratch: int
+    layout: StateLayout
+    written: Layout
+    vectors: dict[str, slice]
+    at: dict[str, int]
+    numbers: Any
+    noted: Any
+    first_numbers: slice
+    note: slice
+    lags: slice
+    last_number: int
+    kind_of_certificate: int
+    count: int | None
+    form: tuple[Any, ...]
 
     def __init__(
         self,

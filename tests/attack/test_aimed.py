@@ -169,10 +169,11 @@ PLAYERS = {
 
 @pytest.mark.parametrize("name", ["LeaderFollower", "ValuesFollower"])
 def test_the_ball_that_is_known_is_never_left(name):
-    player, s = PLAYERS[name].algorithm, np.array([1.0, 0.0])
+    player, ahead = PLAYERS[name].algorithm, np.array([1.0, 0.0])
+    s = None if name == "ValuesFollower" else ahead
     state = player.init(np.zeros(2))
     for _ in range(10):
-        seen = Feedback(-s, float(state.x[0]) - 1.0, s)
+        seen = Feedback(-ahead, float(state.x[0]) - 1.0, s)
         state, _ = player.step(state, seen)
         assert float(state.x @ state.x) <= 0.25 * (1 + 1e-12)
 

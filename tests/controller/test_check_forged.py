@@ -8,13 +8,14 @@ import copy
 import hashlib
 import json
 
+import numpy as np
 import pytest
 
 from surefoot.controller import Controller, StoreError, replay
 from surefoot.controller.check import check
-from surefoot.knowledge import Errors, LipschitzHull
-from surefoot.rules import RegionFilter
-from surefoot.sets import Box
+from surefoot.knowledge import CurvatureRows, Errors, LipschitzHull
+from surefoot.rules import CertifiedOGD, RegionFilter
+from surefoot.sets import Ball, Box
 
 from ._lines import forge
 
@@ -219,3 +220,14 @@ def test_a_key_is_there_once(tmp_path):
     assert report.said == ["NOT CERTIFIED: round 5: a key must be there once, got 'next' twice"]
     with pytest.raises(StoreError, match="is no record"):
         Controller.open(path)
+
+
+def test_more_rows_than_a_file_can_mean_cost_no_memory(tmp_path):
+    knowledge = CurvatureRows(beta=1.0, rows=2, reach=1.5, domain=Ball(1.5))
+    path = tmp_path / "run.jsonl"
+    with Controller(CertifiedOGD(radius=1.5, knowledge=knowledge), [0.0, 0.0], journal=path) as run:
+        run.ask()
+        told = {"constraint_value": [-0.5, -0.5], "constraint_subgradient": np.eye(2)}
+        run.tell(cost_gradient=[1.0, 0.0], **told)
+    forge(path, lambda found: found[0]["player"]["knowledge"].update(rows=10**12))
+    assert "rows must be from 1 to 100000" in check(str(path)).said[0]

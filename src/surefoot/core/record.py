@@ -72,7 +72,7 @@ class Record:
     def __eq__(self, other: object) -> bool:
         return tuple(self) == tuple(other) if type(self) is type(other) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
         return type(self), tuple(self)

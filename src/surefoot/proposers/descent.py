@@ -127,7 +127,7 @@ class DescentInKernel(ProposerInKernel):
     code = "SF_DESCENT"
 
     def __init__(self, proposer: Descent) -> None:
-        self.radius = proposer.radius
+        self.radius: Number = proposer.radius
         self.fields: dict[str, Any] = {
             "ratchet": int(proposer.ratchet),
             "scale": _ROOT_2 * proposer.radius,

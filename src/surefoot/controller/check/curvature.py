@@ -120,6 +120,10 @@ class Curved(Kind):
         raise WrongError("the numbers of its certificate are not those of what was read")
 
 
+_MOST_ROWS = 10**5
+"""How many constraints a player may have: each costs memory before any is read."""
+
+
 class CurvedRows(Curved):
     """CurvatureRows."""
 
@@ -128,7 +132,11 @@ class CurvedRows(Curved):
     def read_betas(self, table: dict[str, Any]) -> list[Fraction]:
         """Return the curvatures, one for all rows or one per row."""
         rows, beta = int(number(table["rows"], "rows", 1)), table["beta"]
-        each = numbers(beta, "beta") if isinstance(beta, dict | list) else [beta] * rows
+        if rows > _MOST_ROWS:  # whoever writes a file can write any number
+            raise WrongError(f"rows must be from 1 to {_MOST_ROWS}, got {rows}")
+        if not isinstance(beta, dict | list):
+            return [number(beta, "beta", 0)] * rows
+        each = numbers(beta, "beta")
         if len(each) != rows:
             raise WrongError(f"beta must have {rows} numbers, one per row")
         return [number(part, "beta", 0) for part in each]

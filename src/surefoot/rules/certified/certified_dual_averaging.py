@@ -16,7 +16,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
@@ -75,8 +75,8 @@ class CertifiedDualAveraging(Certified):
         array([0.      , 0.408278])
     """
 
-    made_of = ((Averaging,), (Curvature, CurvatureRows))
-    declared_by = (Averaging, Parts)
+    made_of: ClassVar[MadeOf] = ((Averaging,), (Curvature, CurvatureRows))
+    declared_by: ClassVar[tuple[type, ...]] = (Averaging, Parts)
     typical_needs: ClassVar[Needs] = ROWS_NEED
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
@@ -68,11 +68,11 @@ class CertifiedOGD(Certified):
         array([0.223607, 0.396424])
     """
 
-    made_of = (
+    made_of: ClassVar[MadeOf] = (
         (Descent,),
         (Curvature, CurvatureRows, EstimatedCurvature),
     )
-    declared_by = (Descent, Parts)
+    declared_by: ClassVar[tuple[type, ...]] = (Descent, Parts)
     typical_needs: ClassVar[Needs] = ROWS_NEED
 
     def __init__(

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants, polyak_rate
@@ -78,8 +78,8 @@ class CertifiedPFS(Certified):
         array([0.158114, 0.25    ])
     """
 
-    made_of = ((Descent,), (CertifiedLength,))
-    declared_by = (Descent, CertifiedLength, ErrorBounds, Parts)
+    made_of: ClassVar[MadeOf] = ((Descent,), (CertifiedLength,))
+    declared_by: ClassVar[tuple[type, ...]] = (Descent, CertifiedLength, ErrorBounds, Parts)
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.types import ArrayLike, Needs, Set
 from surefoot.knowledge.base import Knowledge
@@ -55,8 +55,8 @@ class SafetyFilter(Certified):
     """
 
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    made_of = ((Proposals,), (CertifiedLength,))
-    declared_by = (CertifiedLength, ErrorBounds, Parts)
+    made_of: ClassVar[MadeOf] = ((Proposals,), (CertifiedLength,))
+    declared_by: ClassVar[tuple[type, ...]] = (CertifiedLength, ErrorBounds, Parts)
     typical_needs: ClassVar[Needs] = Needs(cost_gradients=0, proposals=1)
 
     def __init__(
@@ -136,7 +136,7 @@ class RegionFilter(Certified):
     """
 
     constructors: ClassVar[tuple[str, ...]] = ("default",)
-    made_of = ((Proposals,), (Knowledge,))
+    made_of: ClassVar[MadeOf] = ((Proposals,), (Knowledge,))
 
     def __init__(
         self, *, knowledge: Knowledge, ramp: float | Sequence[float] | None = None

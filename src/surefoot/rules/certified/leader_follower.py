@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
@@ -91,8 +91,15 @@ class LeaderFollower(Certified):
         True
     """
 
-    made_of = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Together))
-    declared_by = (Slopes, Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    made_of: ClassVar[MadeOf] = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Together))
+    declared_by: ClassVar[tuple[type, ...]] = (
+        Slopes,
+        Leader,
+        LipschitzHull,
+        ContextHull,
+        ErrorBounds,
+        Parts,
+    )
     typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
 
     def __init__(

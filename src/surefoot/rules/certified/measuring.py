@@ -344,7 +344,7 @@ class ValuesAveraging(Measuring):
         array([0.3, 0.4])
     """
 
-    declared_by = (Measuring, CertifiedDualAveraging)
+    declared_by: ClassVar[tuple[type, ...]] = (Measuring, CertifiedDualAveraging)
     typical_needs: ClassVar[Needs] = CertifiedDualAveraging.typical_needs._replace(
         constraint_subgradients=0
     )

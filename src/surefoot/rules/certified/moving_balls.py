@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
@@ -62,8 +62,8 @@ class MovingBalls(Certified):
     source: ClassVar[Source] = Source(
         "Auslender, Shefi and Teboulle, SIAM J. Optim. 2010", "from memory"
     )
-    made_of = ((GradientSteps,), (Curvature, CurvatureRows))
-    declared_by = (GradientSteps, Parts)
+    made_of: ClassVar[MadeOf] = ((GradientSteps,), (Curvature, CurvatureRows))
+    declared_by: ClassVar[tuple[type, ...]] = (GradientSteps, Parts)
     typical_needs: ClassVar[Needs] = ROWS_NEED
 
     def __init__(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from surefoot.certified import Certified
-from surefoot.certified_pair import Parts
+from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants
@@ -57,8 +57,15 @@ class ValuesFollower(Certified):
         array([0. , 0.5])
     """
 
-    made_of = ((Probing,), (LipschitzHull, ContextHull))
-    declared_by = (Probing, Leader, LipschitzHull, ContextHull, ErrorBounds, Parts)
+    made_of: ClassVar[MadeOf] = ((Probing,), (LipschitzHull, ContextHull))
+    declared_by: ClassVar[tuple[type, ...]] = (
+        Probing,
+        Leader,
+        LipschitzHull,
+        ContextHull,
+        ErrorBounds,
+        Parts,
+    )
     typical_needs: ClassVar[Needs] = LeaderFollower.typical_needs._replace(
         constraint_subgradients=0
     )
