@@ -230,7 +230,7 @@ def unpack_block(
         knowledge: the knowledge in the kernel.
         proposer: the proposer in the kernel.
         data: ``Rule.layout_data`` of the rule that made the block. It may be of a file: then
-            :func:`~surefoot.core.restore.check_form` compares the shapes with those of a state.
+            ``surefoot.core.restore.check_form`` compares the shapes with those of a state.
         block: its doubles.
 
     Raises:
