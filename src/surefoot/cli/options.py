@@ -155,11 +155,7 @@ def _start_in(table: Mapping[str, Any], fleet: bool, member: str | None) -> Any:
     if "members" in table and not (isinstance(start, dict) and start):
         raise UsageError(f"members must be a table of names and first actions, got {start!r:.60}")
     if member is not None:
-        if not isinstance(start, dict) or member not in start:
-            names = list(start) if isinstance(start, dict) else []
-            advice = suggest(member, names)
-            raise UsageError(f"--member must be one of members, got {member!r}{advice}")
-        return start[member]
+        return _start_of(start, member)
     many = isinstance(start, dict) or (
         isinstance(start, list) and bool(start) and isinstance(start[0], list)
     )
@@ -171,6 +167,14 @@ def _start_in(table: Mapping[str, Any], fleet: bool, member: str | None) -> Any:
         one, several = "one action (--fleet serves many)", "a list of first actions: [[0.0], [0.0]]"
         raise UsageError(f"start must be {several if fleet else one}, got {start!r:.60}")
     return start
+
+
+def _start_of(starts: Any, member: str) -> Any:
+    """Return the first action of one of the members."""
+    if not isinstance(starts, dict) or member not in starts:
+        advice = suggest(member, list(starts) if isinstance(starts, dict) else [])
+        raise UsageError(f"--member must be one of members, got {member!r}{advice}")
+    return starts[member]
 
 
 def _make(table: Mapping[str, Any], start: ArrayLike) -> Any:

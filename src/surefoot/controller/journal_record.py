@@ -406,12 +406,8 @@ class FleetRecord:
             "members": f"{len(self.runs) - left:,}" + (f", and {left:,} that left" if left else ""),
             "player": _of_many(players),
             "guarantee": _of_many(guarantees),
-            "rounds": f"{self.round_count:,}, {self.certified:,} with a certificate",
+            "rounds": self._describe_rounds(),
         }
-        if self.missing:
-            facts["rounds"] += f", {self.missing:,} not measured"
-        if self.rejected:
-            facts["rounds"] += f", {self.rejected:,} of them reported what was rejected"
         if (worst := self.worst_member) is not None:
             word = "violation" if self.violations == 1 else "violations"
             facts["worst g"] = f"{worst.worst:.6g} of {worst.label}, {self.violations:,} {word}"
@@ -424,10 +420,19 @@ class FleetRecord:
         facts["notes"] = "; ".join(f"round {n.round}: {n.text}" for n in self.notes) or "none"
         return facts
 
+    def _describe_rounds(self) -> str:
+        """Return how many rounds there are, and what is to be known of them."""
+        words = f"{self.round_count:,}, {self.certified:,} with a certificate"
+        if self.missing:
+            words += f", {self.missing:,} not measured"
+        if self.rejected:
+            words += f", {self.rejected:,} of them reported what was rejected"
+        return words
+
 
 def describe_member(record: JournalRecord) -> str:
     """Return what a summary says of a member, on one line."""
-    words = [f"{record.round_count:,} rounds"]
+    words = [f"{record.round_count:,} round{'' if record.round_count == 1 else 's'}"]
     if record.worst is not None:
         word = "violation" if record.violations == 1 else "violations"
         words += [f"worst g {record.worst:.4g}", f"{record.violations:,} {word}"]

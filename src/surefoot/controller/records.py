@@ -467,17 +467,14 @@ def _loops_of(
         if names[i] not in runs:
             continue
         run = runs[names[i]]
-        is_like_first = rule is not None and run.algorithm is first.algorithm and not is_doubtful
-        state: Any = unpack(run, rows["layout"], block) if not is_like_first else None
-        if state is None and rule is not None:
+        if rule is None or is_doubtful or run.algorithm is not first.algorithm:
+            state = unpack(run, rows["layout"], block)
+        else:
             state = state_of_block(rule, block.copy())
-        loop = LoopState(
-            int(t),
-            state,
-            proof=None if np.isnan(bound) else certificate_from(proof),
-            value=None if np.isnan(value) else float(value),
-            anchor=None if np.isnan(bound) else Anchor(place, float(bound), int(since)),
-        )
+        loop = LoopState(int(t), state, value=None if np.isnan(value) else float(value))
+        if not np.isnan(bound):  # something was read, and an action was certified
+            anchor = Anchor(place, float(bound), int(since))
+            loop = loop._replace(proof=certificate_from(proof), anchor=anchor)
         if is_doubtful:
             check_loop(run, loop)
         yield i, loop

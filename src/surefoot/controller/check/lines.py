@@ -42,10 +42,7 @@ def _read_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         name = path if part == 1 else f"{path}.{part}"
         with open(name, "rb") as file:  # noqa: PTH123
             lines = file.read().split(b"\n")
-        if not lines[0].startswith(FIRST):
-            raise WrongError(f"'{name}' is not a journal that this checker knows")
-        if part == 1 and b',"after":"' in lines[0][-2 * _END :]:
-            raise WrongError(f"'{name}' continues another file: check the first of the run")
+        _check_first(lines[0], name, part)
         for i, line in enumerate(lines[:-1]):  # what has no end was never acknowledged
             if i and kind == "continued":
                 raise WrongError(f"'{name}' goes on after the line that it ends with")
@@ -61,6 +58,14 @@ def _read_lines(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
                 raise WrongError(f"a file must be part {part}, got {table.get('part', 1)!r}")
             yield f"line {i + 1} of '{name}'", table
         part += 1
+
+
+def _check_first(line: bytes, name: str, part: int) -> None:
+    """Raise unless a file begins as a journal, and the first one with the run."""
+    if not line.startswith(FIRST):
+        raise WrongError(f"'{name}' is not a journal that this checker knows")
+    if part == 1 and b',"after":"' in line[-2 * _END :]:
+        raise WrongError(f"'{name}' continues another file: check the first of the run")
 
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
