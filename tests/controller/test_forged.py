@@ -227,6 +227,7 @@ ROWS = {
     ),
     "another layout": (lambda rows: rows["layout"].pop(), "layout must be that of a state"),
     "a member twice": (lambda rows: rows.update(members=[0, 0]), "is there twice|KeyError|'1'"),
+    "a member from the end": (lambda rows: rows.update(members=[0, -1]), "blocks of the members"),
     "a member that is none": (lambda rows: rows.update(members=[0, 9]), "out of range"),
     "bytes of nothing": (lambda rows: rows["blocks"].update(bytes="@"), "cannot be read"),
     "a huge shape": (lambda rows: rows["blocks"].update(shape=[2, 2**40]), "cannot be read"),

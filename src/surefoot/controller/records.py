@@ -452,8 +452,8 @@ def _loops_of(
     blocks, values = decode(rows["blocks"]), decode(rows["values"])
     rounds, anchors = decode(rows["rounds"]), [decode(part) for part in rows["anchors"].values()]
     certificates, n = rows["certificates"], len(rows["members"])
-    if not n or len(blocks) != n:
-        raise NotPlainError(f"{len(blocks)} blocks of {n} members")
+    if not n or len(blocks) != n or min(rows["members"]) < 0:
+        raise NotPlainError(f"{len(blocks)} blocks of the members {rows['members']!r:.60}")
     proofs = [None] * n if certificates is None else Certificates(certificates)
     here = np.array([names[i] in runs for i in rows["members"]])
     if not here.any():

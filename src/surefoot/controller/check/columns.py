@@ -76,6 +76,17 @@ def read_certificates(data: Any, count: int) -> list[Any]:
     if not isinstance(data, dict) or set(data) != {"class", "columns", "same"}:
         raise WrongError("certificates must be a list, or have a class, columns and same")
     columns, same = data["columns"], data["same"]
+    _check_fields(columns, same)
+    tables = [{"class": data["class"], **same} for _ in range(count)]
+    for name, column in columns.items():
+        entries = read_column(column, repr(name), count, tuple(_FORMS))
+        for table, number in zip(tables, entries, strict=True):
+            table[name] = number if math.isfinite(number) else {"number": repr(number)}
+    return tables
+
+
+def _check_fields(columns: Any, same: Any) -> None:
+    """Raise unless the fields of certificates are tables, few, and each there once."""
     if not isinstance(columns, dict) or not isinstance(same, dict):
         raise WrongError("columns and same of certificates must be tables")
     names = ["class", *columns, *same]
@@ -83,9 +94,3 @@ def read_certificates(data: Any, count: int) -> list[Any]:
         raise WrongError("a field of certificates must be there once: in columns, or in same")
     if len(names) > _FIELDS:
         raise WrongError(f"certificates must have at most {_FIELDS} fields, got {len(names)}")
-    tables = [{"class": data["class"], **same} for _ in range(count)]
-    for name, column in columns.items():
-        entries = read_column(column, repr(name), count, tuple(_FORMS))
-        for table, number in zip(tables, entries, strict=True):
-            table[name] = number if math.isfinite(number) else {"number": repr(number)}
-    return tables
