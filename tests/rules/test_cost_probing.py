@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,15 @@ from surefoot.controller import Controller, Fleet, PremiseError, replay
 from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.build import build_player
 from surefoot.guarantees import NoClaim
-from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull, Together
+from surefoot.knowledge import (
+    Curvature,
+    CurvatureRows,
+    EmptyRegionError,
+    Errors,
+    Grid,
+    LipschitzHull,
+    Together,
+)
 from surefoot.problems.constraints import Affine, L2Norm
 from surefoot.problems.costs import Linear, Quadratic
 from surefoot.rules import (
@@ -29,12 +38,13 @@ from surefoot.rules import (
     TheoremE,
     ValuesFollower,
 )
-from surefoot.sets import Box, Halfspace
+from surefoot.sets import Box, Ellipsoid, Halfspace, Intersection, Polytope, Simplex
 
 SEEDS = st.integers(0, 2**32 - 1)
 UP = np.array([0.0, 1.0])
 KNOWN = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.5, start_reach=1.0)
 FOLLOWER = LeaderFollower(G_g=1.0, domain=Ball(1.0))
+CORNER = Box([0.0, 0.0], [0.9, 0.9])
 
 
 def below(x, cost, limit=0.5, **more):
@@ -239,6 +249,239 @@ def test_probes_stay_in_the_set_that_is_known(domain):
     assert on_edge > 50
 
 
+# --- known sets, and sets that are announced -----------------------------------------------------
+
+
+def test_a_start_in_a_corner_by_hand():
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=CORNER), length=0.1)
+    state = player.init(np.zeros(2))  # the limit is x[1] <= 0.5, the cost -x[0]
+    state, info = player.step(state, below(state.x, 0.0))
+    # Probes have room from (0.1, 0.1) on, sqrt(2)/10 away, where g is at most -0.5 + 0.1414.
+    np.testing.assert_allclose(state.x, [0.1, 0.1], atol=1e-9)
+    assert info.certificate.bound == pytest.approx(-0.5 + 0.1 * math.sqrt(2))
+    assert not player.keeps_promise(state)
+    state, info = player.step(state, below(state.x, -0.1))
+    # What the base is told there is g(0.1, 0.1) + 0.1 = -0.3; its step is of that length.
+    np.testing.assert_array_equal(state.base.x, state.x)
+    assert state.turn == 1
+    assert info.certificate.bound == pytest.approx(-0.4, abs=1e-6)
+
+
+HOLDERS = {
+    "box": CORNER,
+    "ball": Ball(1.0, [1.0, 0.0]),
+    "polytope": Polytope([[-1.0, 0.0], [0.0, -2.0], [1.0, 1.0]], [0.0, 0.0, 1.0]),
+    "ellipsoid": Ellipsoid(np.diag([1.0, 1.0 / 0.16]), [1.0, 0.0]),
+    "both": Intersection([CORNER, Halfspace([1.0, 1.0], 1.0)], inner=[0.2, 0.2]),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+@pytest.mark.parametrize("kind", [LeaderFollower, ValuesFollower])
+def test_every_known_set_holds_its_probes_from_a_start_on_its_edge(name, kind):
+    domain = HOLDERS[name]
+    loop = Controller(CostProbing(base=kind(G_g=1.0, domain=domain), length=0.02), [0.0, 0.0])
+    probes = 0
+    for _ in range(60):
+        x = loop.ask()
+        assert domain.contains(x)
+        assert loop.round == 1 or loop.explain().is_proven
+        probes += loop.state.is_probe
+        seen = {"constraint_value": float(x[1]) - 0.3, "constraint_subgradient": UP}
+        if kind is ValuesFollower:
+            seen.pop("constraint_subgradient")
+        loop.tell(cost_value=float(x @ [-0.6, -0.8]), **seen)
+        assert float(x[1]) <= 0.3
+    assert probes > 25
+    assert loop.state.base.x[0] > 0.3
+
+
+def test_a_corner_of_a_box_in_twenty_dimensions():
+    d = 20
+    domain, s = Box(np.zeros(d), np.ones(d)), np.ones(d) / math.sqrt(d)
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=domain), length=0.05)
+    state = player.init(np.zeros(d))
+    for _ in range(300):
+        assert domain.contains(state.x)
+        g = float(s @ state.x) - 0.5
+        assert g <= 0
+        cost = -float(state.x.sum())
+        state, info = player.step(state, Feedback(None, g, s, cost_value=cost))
+        assert info.contradictions == ()
+    assert float(s @ state.base.x) > 0.4
+    short = CostProbing(base=LeaderFollower(G_g=1.0, domain=domain), length=0.1)  # sqrt(20)/10
+    with pytest.raises(InvalidValueError, match="length must be short enough for the slack"):
+        short.step(short.init(np.zeros(d)), Feedback(None, -0.5, s, cost_value=0.0))
+
+
+def test_without_the_way_from_the_corner_the_second_action_is_outside(monkeypatch):
+    # The slack is that of a probe alone: the base would begin where g is above 0.
+    fair = CostProbing._rise
+    monkeypatch.setattr(CostProbing, "_rise", lambda self, seen, away: fair(self, seen, 0.0))
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=CORNER), length=0.1)
+    state, info = player.step(player.init(np.zeros(2)), below(np.zeros(2), 0.0, limit=0.12))
+    s = np.ones(2) / math.sqrt(2)
+    assert float(s @ state.x) - 0.12 > 0 >= info.certificate.bound
+
+
+def test_an_announced_set_holds_the_centre_and_its_probe():
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=Ball(2.0)), length=0.1)
+    state = player.init(np.zeros(2))
+    for _ in range(7):
+        state = player.update(state, below(state.x, -float(state.x[0])))
+    assert state.turn == 1
+    narrow = Box([0.0, -0.2], [0.25, 0.2])  # in the middle of a pair whose centre is outside
+    assert not player._has_room(state.base.x, narrow)
+    state = player.update(state, below(state.x, 0.0, within=narrow))
+    assert state.turn == 1
+    assert narrow.contains(state.x)
+    assert (abs(state.base.x - [0.15, 0.0]) <= [1e-9, 0.1]).all()  # a new pair, which has room
+    state = player.update(state, below(state.x, 0.0, within=narrow))
+    assert state.turn == 2
+    assert narrow.contains(state.x)
+
+
+def test_a_set_that_is_thinner_than_a_probe_is_played_by_the_centre_alone():
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=Ball(2.0)), length=0.1)
+    state, line = player.init(np.zeros(2)), Box([-0.3, 0.0], [0.3, 0.05])
+    for _ in range(9):
+        state, info = player.step(state, below(state.x, -float(state.x[0]), within=line))
+        assert line.contains(state.x)
+        assert not state.is_probe
+        assert state.turn == 0
+    assert "has no room for its probe" in str(info.certificate)
+    assert not player.keeps_promise(state)
+    with pytest.raises(EmptyRegionError, match="no certified action is in Box"):
+        player.step(state, below(state.x, 0.0, within=Box([-0.3, 0.7], [0.3, 0.9])))
+
+
+def test_whether_a_pair_is_finished_depends_on_no_coin_and_no_direction():
+    # The set of the second round has room for the centre, and not for all of its probes.
+    player = CostProbing(base=LeaderFollower(G_g=1.0, domain=Ball(2.0)), length=0.1)
+    for angle, probe_first in itertools.product(range(8), (False, True)):
+        u = np.array([math.cos(angle), math.sin(angle)])
+        state = player.init(np.zeros(2))._replace(is_next_first=probe_first)
+        state = player.update(state, below(state.x, 0.0, direction=u))
+        assert (state.turn, state.is_probe) == (1, probe_first)
+        centre = state.base.x
+        tight = Box(centre - [2.0, 0.05], centre + 2.0)
+        after = player.update(state, below(state.x, 0.0, within=tight))
+        assert after.turn == 1
+        assert after.base.memory.rounds == state.base.memory.rounds + 1
+
+
+class Interrupted:
+    """A live loop of pairs against orders, own actions, missing readings and announced sets."""
+
+    def __init__(self, rng, d, path):
+        self.rng, self.d, self.path = rng, d, path
+        self.domain = Box(-rng.uniform(0.0, 0.5, d) * (rng.random(d) < 0.5), np.full(d, 0.8))
+        self.drift = float(rng.choice([0.0, 2e-4]))
+        self.error = float(rng.choice([0.0, 5e-3]))
+        self.kind = [LeaderFollower, ValuesFollower][rng.integers(2)]
+        self.limit, self.s = 0.5, np.ones(d) / math.sqrt(d)
+        bound = {"start_bound": -0.2} if self.drift and not self.domain.lower.any() else {}
+        if bound:
+            self.domain = Box(np.full(d, -0.5), np.full(d, 0.8))
+        base = self.kind(
+            G_g=1.0, domain=self.domain, drift=self.drift, value_error=self.error, **bound
+        )
+        length = 10.0 ** rng.uniform(-3, -1.5)
+        player = CostProbing(base=base, length=length, seed=int(rng.integers(2**31)))
+        self.loop = Controller(player, np.zeros(d), journal=path, durable_every=10**6)
+        self.proved = self.probes = 0
+
+    def g(self, x):
+        return float(self.s @ x) - self.limit
+
+    def play(self, rounds):
+        for t in range(rounds):
+            self.order()
+            x = self.loop.ask()
+            if self.loop.explain().is_proven:
+                self.proved += 1
+                self.probes += self.loop.state.is_probe
+                assert self.g(x) <= 0
+                assert self.domain.contains(x)
+            self.tell(x)
+            # Against the player: in as long as it may, out only where g would be above at 0.
+            self.limit += self.drift * (-1 if t % 500 < 300 and self.limit > 0.25 else 1)
+
+    def order(self):
+        draw = self.rng.random()
+        if draw < 0.05:
+            self.loop.hold("a visit")
+        elif draw < 0.08:
+            self.loop.retreat(reason="a visit")
+        elif draw < 0.2 and self.loop.halted:
+            self.loop.resume()
+        elif draw < 0.24:
+            x = self.loop.ask().copy()
+            self.loop.close()
+            self.loop = Controller.open(self.path)
+            assert (self.loop.ask() == x).all()
+
+    def tell(self, x):
+        draw, place, told = self.rng.random(), x, {}
+        if draw < 0.1:
+            self.loop.tell(missing=True)
+            return
+        if draw < 0.15:
+            place = told["action"] = x * self.rng.uniform(0.3, 1.0)
+        elif draw < 0.3:
+            reach = 10.0 ** self.rng.uniform(-3, 0)
+            middle = x + 0.3 * reach * self.rng.normal(size=self.d) / self.d
+            told["within"] = Box(middle - reach, middle + reach)
+        told["constraint_value"] = self.g(place) - self.rng.choice([1.0, 0.9]) * self.error
+        if self.kind is LeaderFollower:
+            told["constraint_subgradient"] = self.s
+        told["cost_value"] = -float(place.sum()) + float(self.rng.normal()) * (draw > 0.9)
+        try:
+            self.loop.tell(**told)
+        except EmptyRegionError:
+            told.pop("within")
+            self.loop.tell(**told)
+        else:
+            halted = self.loop.halted is not None
+            assert halted or "within" not in told or told["within"].contains(self.loop.ask())
+
+
+@pytest.mark.filterwarnings("ignore::surefoot.guarantees.PremiseWarning")
+@pytest.mark.parametrize("d", [1, 2, 6, 20])
+@given(seed=SEEDS)
+@settings(max_examples=8, deadline=None)
+def test_pairs_that_are_interrupted_keep_the_limit_and_the_sets(seed, d, tmp_path_factory):
+    run = Interrupted(np.random.default_rng(seed), d, tmp_path_factory.mktemp("run") / "run.jsonl")
+    run.play(60)
+    assert run.proved > 20
+
+
+def test_three_rounds_of_drift_are_between_a_reading_and_the_last_action_on_it():
+    # The limit comes in at its bound from the centre's reading to the second action of the next
+    # pair; with a drift of two rounds instead of three an action is outside.
+    drift = 4e-3
+
+    def largest(player):
+        state, limit, worst = player.init(np.zeros(1)), 0.5, -1.0
+        for _ in range(60):
+            g = float(state.x[0]) - limit
+            worst = max(worst, g)
+            seen = Feedback(None, g, np.ones(1), cost_value=-float(state.x[0]))
+            try:
+                state = player.update(state, seen)
+            except EmptyRegionError:
+                break
+            limit -= drift
+        return worst
+
+    base = LeaderFollower(G_g=1.0, domain=Ball(2.0), drift=drift)
+    player = CostProbing(base=base, length=0.01)
+    assert largest(player) <= 0.0
+    bold = CostProbing(base=base, length=0.01)
+    vars(bold)["_each"] = bold._each.allowing(Errors(drift=drift))
+    assert largest(bold) > 0.0
+
+
 def test_probes_of_a_pair_that_was_held_start_from_the_centre():
     player = CostProbing(base=FOLLOWER, length=0.1)
     state = player.init(np.zeros(2))
@@ -441,10 +684,6 @@ def test_a_live_loop_refuses_what_is_no_cost():
         ({"cost_value": [1.0, 2.0]}, r"cost_value.shape must be \(\), that of one number"),
         ({"cost_value": "dear"}, "cost_value must be one number"),
         ({"cost_value": 1.0, "cost_gradient": UP}, "CostProbing needs only cost_value"),
-        (
-            {"cost_value": 1.0, "within": Box([0.0] * 2, [1.0] * 2)},
-            "within is not used by CostProbing",
-        ),
     ):
         loop.ask()
         with pytest.raises(InvalidValueError, match=sentence):
@@ -467,9 +706,25 @@ def test_players_and_constants_that_do_not_fit_are_refused_in_a_sentence():
             CostProbing(base=base, length=0.1)
     with pytest.raises(InvalidValueError, match="must leave room for probes in Ball"):
         CostProbing(base=FOLLOWER, length=1.5)
-    half = LeaderFollower(G_g=1.0, domain=Halfspace([0.0, 1.0], 0.5), reach=1.0)
-    with pytest.raises(InvalidValueError, match="domain of the base must be a Ball or a Box"):
-        CostProbing(base=half, length=0.1)
+    flat = LeaderFollower(G_g=1.0, domain=Simplex(3))
+    with pytest.raises(InvalidValueError, match="must leave room for probes in Simplex"):
+        CostProbing(base=flat, length=0.1)
+    steps = LipschitzHull(G_g=1.0, domain=Grid(0.25, Box([-1.0, -1.0], [1.0, 1.0])))
+    stepwise = Certified(proposer=OGD(eta=0.1, domain=Ball(2.0)), knowledge=steps)
+    with pytest.raises(InvalidValueError, match=r"whose probes go 0[.]1 in any direction"):
+        CostProbing(base=stepwise, length=0.1)
+    standing = LeaderFollower(G_g=1.0, domain=Ball(1.0), drift=0.01, start_bound=-0.1)
+    with pytest.raises(InvalidValueError, match=r"start_bound must be below .*, by which g rises"):
+        CostProbing(base=standing, length=0.1)
+    standing = standing.of(
+        LeaderFollower(G_g=1.0, domain=CORNER).proposer,
+        replace(standing.knowledge, domain=CORNER, start_bound=-0.3),
+    )
+    with pytest.raises(InvalidValueError, match=r"x1 must be at least length = 0[.]1 inside"):
+        CostProbing(base=standing, length=0.1).init(np.zeros(2))
+    edge = CostProbing(base=LeaderFollower(G_g=1.0, domain=CORNER), length=0.1)
+    with pytest.raises(InvalidValueError, match="to the nearest action whose probes have room"):
+        edge.step(edge.init(np.zeros(2)), below(np.zeros(2), 1.0, limit=0.24))
     player = CostProbing(base=FOLLOWER, length=0.6)
     with pytest.raises(InvalidValueError, match="length must be short enough for the slack"):
         player.step(player.init(np.zeros(2)), below(np.zeros(2), 1.0))

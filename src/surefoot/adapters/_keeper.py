@@ -52,7 +52,7 @@ from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.knowledge import Errors, is_zero
 from surefoot.knowledge.nearest import KnownSets
-from surefoot.sets import Ball, Box
+from surefoot.sets import Ball, Box, move_inwards
 
 OnContradiction: TypeAlias = Literal["warn", "raise"]
 """What to do with rounds that contradict the constants: warn of the first one, or reject each."""
@@ -184,7 +184,8 @@ class Keeper:
         at = {"action": action, "proposal": target, "within": self.within}
         feedback = Feedback(None, g, s, value_error=value_error, **at)
         state, info = self.filter.step(self.state, feedback)
-        inside = moved_inwards(self.filter.domain, self.length)
+        domain = self.filter.domain
+        inside = None if domain is None or not self.length else move_inwards(domain, self.length)
         if inside is not None and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
@@ -255,29 +256,13 @@ def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
         raise checks.invalid("domain", rule, domain)
     if filter.ramp is not None:
         raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
-    if reason := filter.knowledge.obstacle_to_margins:
+    reason = filter.knowledge.obstacle_to_margins
+    if reason or filter.knowledge.bounds_start:
+        reason = reason or "which has a start_bound of its own"
         raise InvalidValueError(
             f"filter must have knowledge that uses only the reported g, because rounding to "
             f"{dtype} reports a larger one, got {type(filter.knowledge).__name__}, {reason}"
         )
-
-
-def moved_inwards(domain: Any, length: float) -> Ball | Box | None:
-    """Return the points of a domain whose distance to its border is at least a length, roughly.
-
-    Rounding takes another :math:`2^{-40}` of it. None if nothing is rounded, or without a domain.
-
-    Example:
-        >>> moved_inwards(Ball(1.0), 0.25).radius < 0.75
-        True
-    """
-    if domain is None or not length > 0:
-        return None
-    if isinstance(domain, Ball):
-        reach = domain.radius + (0.0 if domain.centre is None else np.linalg.norm(domain.centre))
-        return Ball(float(domain.radius - length - 2.0**-40 * reach), domain.centre)
-    less = length + 2.0**-40 * np.maximum(np.abs(domain.lower), np.abs(domain.upper))
-    return Box(domain.lower + less, domain.upper - less)
 
 
 def flat(values: ArrayLike) -> Array:

@@ -256,9 +256,19 @@ class Knowledge(Declared):
         for knowledge in (self, *self.parts):
             if "margin" not in knowledge.allows:
                 return knowledge.refusals.get("margin", "which does not allow for it")
-            if knowledge.bounds_start:
-                return "which has a start_bound of its own"
         return ""
+
+    def above(self, length: float) -> Knowledge:
+        """Return the knowledge of g plus at most its rise over a length.
+
+        A bound on g at the start rises with g; a kind that has one writes how.
+        """
+        if self.bounds_start:
+            raise InvalidValueError(
+                f"start_bound must be None for {type(self).__name__} where actions are played near "
+                "a certified one: its rise from the start is not known"
+            )
+        return self
 
     @property
     def takes_batches(self) -> bool:

@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from copy import copy
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -293,6 +294,24 @@ class LipschitzHull(Knowledge):
     def bounds_start(self) -> bool:
         """Whether a bound on g at the start is known."""
         return self.start_bound is not None
+
+    def above(self, length: float) -> Knowledge:
+        """Return the knowledge of g plus at most its rise over a length, which the bound has, too.
+
+        Example:
+            >>> LipschitzHull(G_g=2.0, reach=1.0, start_bound=-0.5).above(0.1).start_bound > -0.3
+            True
+        """
+        if self.start_bound is None:
+            return self
+        bound = self.start_bound + self.G_g * length
+        bound += 2.0**-50 * (abs(self.start_bound) + self.G_g * length)
+        if not bound < 0:
+            raise InvalidValueError(
+                f"start_bound must be below {self.start_bound - bound:.6g}, by which g rises over "
+                f"{length:.3g}, got {self.start_bound!r}"
+            )
+        return replace(self, start_bound=bound)
 
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain; without one, whether it is within reach."""

@@ -140,6 +140,10 @@ class Together(Knowledge):
         """Whether a row knows a bound on g at the start."""
         return any(row.bounds_start for row in self.rows)
 
+    def above(self, length: float) -> Knowledge:
+        """Return the knowledge of the rows plus at most their rise over a length."""
+        return replace(self, rows=tuple(row.above(length) for row in self.rows))
+
     @property
     def row_count(self) -> int:  # type: ignore[override]
         """How many constraints there are."""

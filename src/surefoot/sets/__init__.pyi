@@ -9,6 +9,7 @@ from surefoot.sets.halfspace import (
     project_halfspace as project_halfspace,
 )
 from surefoot.sets.intersection import Intersection as Intersection, Product as Product
+from surefoot.sets.inwards import move_inwards as move_inwards
 from surefoot.sets.matrix import NuclearBall as NuclearBall, SpectralBall as SpectralBall
 from surefoot.sets.oracles import (
     BallGauge as BallGauge,

@@ -1,7 +1,7 @@
 """Any certified rule with only values of costs: differences of two rounds are gradients."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from surefoot.core import checks
-from surefoot.core.algorithm import counts_rounds, move_to, rest, tuning
+from surefoot.core.algorithm import counts_rounds, rest, start_in, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.errors import InvalidValueError
@@ -20,8 +20,9 @@ from surefoot.core.points import UNIT, dimension_of
 from surefoot.core.types import Array, Info, Number, Set, needs_of
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import KnownHorizon
+from surefoot.guarantees.promise import Promise
 from surefoot.guarantees.tuning import Tuned
-from surefoot.knowledge import OnePoint
+from surefoot.knowledge import EmptyRegionError, OnePoint
 from surefoot.rules.certified.leader_follower import LeaderFollower
 from surefoot.rules.wrappers.tighten import tightened_constants
 from surefoot.rules.wrappers.wrapper import (
@@ -30,11 +31,11 @@ from surefoot.rules.wrappers.wrapper import (
     keep_seen,
     start_one_run,
 )
-from surefoot.sets import Ball, Box
+from surefoot.sets import move_inwards
 
 __all__ = ["CostProbing", "InPairs"]
 
-Suspect: TypeAlias = Callable[[], tuple[str, ...]]
+Suspect: TypeAlias = Callable[[], Iterable[str]]
 
 
 class CostProbingState(NamedTuple):
@@ -51,6 +52,7 @@ class CostProbingState(NamedTuple):
         rho: how much g can rise over a probe; 0 before g was read.
         bound: an upper bound on the reported g at the centre.
         rounds: how many rounds have been played.
+        is_kept: whether every round so far is one that the bound in advance covers.
     """
 
     x: Array
@@ -63,6 +65,7 @@ class CostProbingState(NamedTuple):
     rho: Annotated[Number, PerRow, Span(0)]
     bound: float
     rounds: Count
+    is_kept: bool
 
     def flaw(self) -> str:
         """Return how the fields contradict each other; empty if they do not."""
@@ -81,18 +84,28 @@ class CostProbing(Wrapper):
 
     with f and f' the costs of the two rounds and :math:`\rho` the most that g can rise over
     :math:`\delta`. So the base keeps :math:`g(c_k) \le -\rho`, and every probe is feasible,
-    whatever u is: both rounds are certified before they are played. A set that is known to hold
-    every action holds the centres with a distance of :math:`\delta` to its edge. d times the
-    estimate has the mean of the two smoothed gradients, also where the two costs differ
-    (:class:`InPairs`); the base is told it without the d, which a bound on the regret needs and a
-    step does not.
+    whatever u is: both rounds are certified before they are played. d times the estimate has the
+    mean of the two smoothed gradients, also where the two costs differ (:class:`InPairs`); the base
+    is told it without the d, which a bound on the regret needs and a step does not.
+
+    **Known sets.** A set that is known to hold every action holds the centres with a distance of
+    :math:`\delta` to its edge. A start that is nearer, in a corner perhaps, is played once, and the
+    base begins at the point nearest to it that is not: g rises by no more than over the way there.
+    In a set that is announced for the next round the centre has that distance, too, whatever u and
+    the coin are. Where there is no such centre, the centre is played by itself and its cost teaches
+    nothing; so it is for the second round of a pair that the centre has no such distance in.
+    Whether a pair is finished depends on the sets and the centre, never on u and the coin: the
+    estimates that there are keep their mean.
 
     A round without a cost, or one in which another action was played, leaves its pair without an
-    estimate. Under drift the base allows for three rounds between two of its own. A game draws the
-    unit vectors; elsewhere they come from ``seed`` and the round.
+    estimate. Under drift the base allows for three rounds between two of its own, and a
+    ``start_bound`` rises by :math:`\rho`, as g does. A game draws the unit vectors; elsewhere they
+    come from ``seed`` and the round.
 
     Args:
-        base: a certified rule that learns from gradients of the cost.
+        base: a certified rule that learns from gradients of the cost. Its domain is a set whose
+            border is known: a ball, a box, half-spaces, a polytope, an ellipsoid, or their
+            intersection.
         length: :math:`\delta`.
         seed: of the unit vectors, if no game draws them.
 
@@ -111,7 +124,7 @@ class CostProbing(Wrapper):
 
     rests_on_convexity = True
     is_one_run = True
-    uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age"})
+    uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 
     length: float = positive()
@@ -120,8 +133,11 @@ class CostProbing(Wrapper):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.knowledge is None or not needs_of(self.base).cost_gradients:
-            rule = "a certified rule that learns from gradients of the cost"
-            raise checks.invalid("base", rule, self.base)
+            raise InvalidValueError(
+                "base must be a certified rule that learns from gradients of the cost, for which "
+                "CostProbing tells differences of costs: take LeaderFollower or another, got "
+                f"{type(self.base).__name__}"
+            )
         if reason := self.knowledge.obstacle_to_margins:
             raise InvalidValueError(
                 f"base must have knowledge that uses only the reported g, because CostProbing "
@@ -130,22 +146,32 @@ class CostProbing(Wrapper):
         _ = self._each
 
     @cached_property
-    def _each(self) -> Any:
-        """The base on a set shrunk by the probes, with the drift between two of its rounds."""
-        base = self.base.allowing(self.errors.every(3))
-        domain, margin = self.knowledge.domain, self.length * (1 + 2.0**-40)
+    def _inside(self) -> Set | None:
+        """The centres whose probes are all in the known set; None without a known set."""
+        domain = self.knowledge.domain
+        if domain is None:
+            return None
+        if not getattr(domain, "is_convex", True):
+            raise InvalidValueError(
+                f"domain must be a convex set for CostProbing, whose probes go {self.length:g} in "
+                "any direction and are on no grid: take the box around it, or a rule that is told "
+                f"gradients of the cost, got a {type(domain).__name__}"
+            )
         try:
-            if isinstance(domain, Ball):
-                return _confine(base, Ball(domain.radius - margin, domain.centre))
-            if isinstance(domain, Box):
-                return _confine(base, Box(domain.lower + margin, domain.upper - margin))
+            return move_inwards(domain, self.length)
         except InvalidValueError as error:
             raise InvalidValueError(
-                f"length must leave room for probes in {domain!r}, got {self.length!r}"
+                f"length must leave room for probes in {checks.repr_line(domain)}, a ball, a box, "
+                "half-spaces, a polytope, an ellipsoid or their intersection, got "
+                f"{self.length!r}"
             ) from error
-        if domain is None:
-            return base
-        raise checks.invalid("the domain of the base", "a Ball or a Box", domain)
+
+    @cached_property
+    def _each(self) -> Any:
+        """The base for g plus the rise of a probe, with the drift between two of its rounds."""
+        base = self.base.allowing(self.errors.every(3))
+        longest = (1 + 2.0**-20) * self.length + 2.0**-20 * float(self.knowledge.reach)
+        return _confine(base, self._inside, longest)
 
     def lengths(self, d: int) -> dict[str, int]:
         """Return the largest lengths of parts of its state."""
@@ -153,43 +179,136 @@ class CostProbing(Wrapper):
 
     def init(self, x1: Array) -> CostProbingState:
         """Start at x1; its slack comes with the first feedback."""
-        base = start_one_run(self._each, x1)
-        x = base.x
-        return CostProbingState(x, base, np.zeros_like(x), 0, False, False, (), 0.0, math.inf, 0.0)
+        x = checks.to_action(x1)
+        if not isinstance(x, np.ndarray) or x.ndim != 1:
+            raise InvalidValueError("x1 must be the action of one run, got several")
+        domain = self.knowledge.domain
+        x = x if domain is None else start_in(domain, x)
+        inside = self._move_inside(x)
+        if self.knowledge.bounds_start and not (inside == x).all():
+            raise InvalidValueError(
+                f"x1 must be at least length = {self.length:g} inside of the domain, because "
+                f"start_bound says nothing of the point where probes have room, got {x!r}"
+            )
+        base = start_one_run(self._each, inside)
+        way = np.zeros_like(x)
+        return CostProbingState(x, base, way, 0, False, False, (), 0.0, math.inf, 0.0, True)
+
+    def locate(self, state: CostProbingState, feedback: Feedback) -> Feedback:
+        """Return feedback with its action; the first must be the start if it has a start_bound."""
+        located = super().locate(state, feedback)
+        if self._is_new(state) and self.knowledge.bounds_start:
+            self._each.locate(state.base, Feedback(action=located.action))
+        return located
 
     def step(self, state: CostProbingState, feedback: Feedback) -> tuple[CostProbingState, Info]:
         """Return the state after a round and its details: the formulas of the docstring."""
-        located, t = self.locate(state, feedback), state.rounds + 1.0
+        located, t, within = self.locate(state, feedback), state.rounds + 1.0, feedback.within
         if located.cost_value is not None:
             cost = float(checks.to_number(located.cost_value, state.x, "cost_value"))
             checks.finite(cost_value=cost)
             located = located._replace(cost_value=cost)
-        is_own = bool((located.action == state.x).all())
-        way = self._draw(located, t)
-        if state.turn == 1 and is_own:  # the other half of the pair
-            measurements = keep_seen(located)._replace(cost_gradient=None)
+        is_own, way = bool((located.action == state.x).all()), self._draw(located, t)
+        state = state._replace(rounds=t, is_kept=state.is_kept and within is None)
+        if self._is_new(state):
+            return self._begin(state, located, way)
+        if state.turn == 1 and is_own and self._has_room(state.base.x, within):
+            measurements = keep_seen(located)._replace(cost_gradient=None)  # now the other half
             state = state._replace(turn=2, first=(measurements,), is_next_first=bool(way[0] > 0))
-            return self._play(state, t, is_probe=not state.is_probe)
-        joined: Feedback
-        suspects: tuple[Suspect, ...]
-        if not np.any(state.rho) and located.constraint_value is not None:
-            state = state._replace(rho=self._rise(located))
-            joined, suspects = self._tighten(located, state.rho), ()
-        else:
-            joined, suspects = self._join(state, located, is_own)
-        base, info = self._each.step(state.base, joined)
+            return self._play(state, not state.is_probe, within)
+        joined, suspects = self._join(state, located, is_own)
+        return self._step_base(state, joined, way, within, suspects)
+
+    def _is_new(self, state: CostProbingState) -> bool:
+        """Return whether the base has no reading yet."""
+        return not np.any(state.rho)
+
+    def _begin(
+        self, state: CostProbingState, feedback: Feedback, way: Array
+    ) -> tuple[CostProbingState, Info]:
+        """Return the state after a round before which the base had no reading.
+
+        What was measured is the first action of the base, if the known set has room for its probes.
+        Else the base begins at the nearest action that has, which is certified by the rise of g.
+        """
+        x, within = feedback.action, feedback.within
+        if feedback.constraint_value is None:
+            return state, Info(state.x, proposal=state.x, round=int(state.rounds))
+        if not self.may_play(x):
+            raise checks.invalid("the first action", "in the domain", x)
+        inside = self._move_inside(x)
+        away = float(norm(inside - x))
+        rho, upper = self._rise(feedback, away)
+        if not away:
+            state = state._replace(rho=rho)
+            return self._step_base(state, self._tighten(feedback, rho), way, within, ())
+        base = self._each.init(inside)
+        reason = f"probes have room {away:.3g} from the start, and g rises by less than its slack"
+        region = OnePoint(state.rounds, base.x, min(upper, 0.0), self.errors, reason)
+        new = region.within(within).nearest(base.x)
+        state = state._replace(x=new, base=base, is_kept=False)
+        return state, Info(new, new, region, round=int(state.rounds))
+
+    def _step_base(
+        self,
+        state: CostProbingState,
+        joined: Feedback,
+        way: Array,
+        within: Set | None,
+        suspects: tuple[Suspect, ...],
+    ) -> tuple[CostProbingState, Info]:
+        """Return the state after a step of the base, whose action is the next centre."""
+        base, info, has_room = self._find_centre(state.base, joined, within)
         suspects = (*suspects, *info.suspects)
-        state = state._replace(base=base, way=way, turn=0, first=(), bound=math.inf)
-        if info.certificate is None:  # g was not read yet
-            state = state._replace(x=base.x, is_probe=False, rounds=t)
-            return state, Info(base.x, proposal=base.x, suspects=suspects, round=int(t))
-        state = state._replace(turn=1, bound=float(info.certificate.bound))
-        return self._play(state, t, state.is_next_first, info.proposal, suspects)
+        state = state._replace(base=base, way=way, turn=int(has_room), first=())
+        if info.certificate is None:  # the base has no reading yet
+            state = state._replace(x=base.x, is_probe=False, turn=0, bound=math.inf)
+            return state, Info(base.x, base.x, None, suspects, round=int(state.rounds))
+        state = state._replace(bound=float(info.certificate.bound))
+        is_probe = has_room and state.is_next_first
+        return self._play(state, is_probe, within, info.proposal, suspects)
+
+    def _find_centre(
+        self, state: Any, joined: Feedback, within: Set | None
+    ) -> tuple[Any, Info, bool]:
+        """Return a step of the base, and whether a set that was announced has room for probes."""
+        if within is None:
+            return (*self._each.step(state, joined), True)
+        room = self._find_room(within)
+        if room is not None:
+            try:
+                return (*self._each.step(state, joined._replace(within=room)), True)
+            except EmptyRegionError:
+                pass
+        return (*self._each.step(state, joined._replace(within=within)), False)
+
+    def _find_room(self, within: Set) -> Set | None:
+        """Return the centres whose probes are in a set; None without one."""
+        try:
+            return move_inwards(within, self.length)
+        except InvalidValueError:
+            return None
+
+    def _has_room(self, centre: Array, within: Set | None) -> bool:
+        """Return whether all probes of a centre are in a set that was announced."""
+        if within is None:
+            return True
+        room = self._find_room(within)
+        return room is not None and bool(room.contains(centre))
+
+    def _move_inside(self, x: Array) -> Array:
+        """Return the nearest action whose probes are all in the known set; mostly itself."""
+        inside = self._inside
+        return x if inside is None or inside.contains(x) else freeze(inside.project(x))
 
     @property
     def counts_rounds(self) -> bool:
         """Whether the base counts rounds; the wrapper only passes them on."""
         return counts_rounds(self.base)
+
+    def keeps_promise(self, state: CostProbingState) -> bool:
+        """Return whether the bound in advance covers every round so far."""
+        return state.is_kept
 
     def move_to(self, state: CostProbingState, x: Array) -> CostProbingState:
         """Return the state, of the same round, whose action is x: the pair is not finished.
@@ -197,7 +316,7 @@ class CostProbing(Wrapper):
         Before g was read x is a new start; after it the base keeps its centre.
         """
         x = freeze(np.array(x))
-        base = state.base if np.any(state.rho) else move_to(self._each, state.base, x)
+        base = self._restart(state, x) if self._is_new(state) else state.base
         return state._replace(x=x, base=base, turn=0, first=())
 
     def rest(self, state: CostProbingState, x: Array) -> CostProbingState:
@@ -206,8 +325,17 @@ class CostProbing(Wrapper):
         The base keeps its centre, from which the next pair begins.
         """
         x = freeze(np.array(x))
-        base = rest(self._each, state.base, state.base.x if np.any(state.rho) else x)
+        if self._is_new(state):
+            base = self._restart(state, x)
+        else:
+            base = rest(self._each, state.base, state.base.x)
         return state._replace(x=x, base=base, turn=0, first=(), rounds=state.rounds + 1.0)
+
+    def _restart(self, state: CostProbingState, x: Array) -> Any:
+        """Return the base at a new start; a start_bound is that of the old one alone."""
+        if self.knowledge.bounds_start:
+            return state.base
+        return self._each.init(self._move_inside(x))
 
     def _draw(self, feedback: Feedback, t: float) -> Array:
         """Return the unit vector of a round."""
@@ -216,33 +344,50 @@ class CostProbing(Wrapper):
         way = np.random.default_rng([self.seed, int(t)]).normal(size=len(feedback.action))
         return way / norm(way)
 
-    def _rise(self, feedback: Feedback) -> Number:
-        r"""Return :math:`\rho`, with the rounding of a probe; raise for a start with less slack."""
-        knowledge, x = self.knowledge, feedback.action
-        distance = self.length + 4 * (len(x) + 8) * UNIT * float(knowledge.reach)
-        rho = knowledge.rise(feedback.constraint_subgradient, distance, ahead=True)
+    def _rise(self, feedback: Feedback, away: float) -> tuple[Number, float]:
+        r"""Return :math:`\rho`, and a bound on the next g so far away; raise for too little slack.
+
+        The rounding of a probe, and of the way, is included.
+        """
+        knowledge, x, s = self.knowledge, feedback.action, feedback.constraint_subgradient
+        rounding = 4 * (len(x) + 8) * UNIT * float(knowledge.reach)
+        rho = knowledge.rise(s, self.length + rounding, ahead=True)
         # In the form of the reported values: one row is one number.
         rho = rho if np.ndim(feedback.constraint_value) else float(np.max(rho))
-        over = feedback.constraint_value + rho
+        over, upper = feedback.constraint_value + rho, 0.0
+        if away:
+            rise = knowledge.rise(s, away + rounding, ahead=True)
+            error = self.errors.of_round(feedback).value + np.max(knowledge.noise(len(x)))
+            level = feedback.constraint_value + rise
+            upper = float(np.max(level) + error + self.errors.drift)
+            # Its own reading must leave room for a probe, however it errs.
+            over = level + rho + 2 * error + self.errors.drift + knowledge.start_margin(len(x))
         if not np.max(over) < 0:
+            way = f"{self.length:g}"
+            if away:
+                way += f" and the {away:.3g} to the nearest action whose probes have room"
             raise InvalidValueError(
                 f"length must be short enough for the slack of the start: g may rise by "
-                f"{np.max(rho):.3g} over {self.length:g}, got g(x_1) = "
+                f"{np.max(over - feedback.constraint_value):.3g} over {way}, got g(x_1) = "
                 f"{np.max(feedback.constraint_value):g}"
             )
-        return rho
+        return rho, upper
 
     def _join(
         self, state: CostProbingState, feedback: Feedback, is_own: bool
     ) -> tuple[Feedback, tuple[Suspect, ...]]:
         """Return the round that the base receives, and the checks of its constants."""
-        if state.turn == 2 and is_own:
-            centre, probe = (*state.first, feedback) if state.is_probe else (feedback, *state.first)
-        elif state.turn == 2 and state.is_probe:  # another action was played than the probe
-            return self._tighten(state.first[0], state.rho), ()
-        else:
+        is_centre = bool((feedback.action == state.base.x).all())
+        centre, probe = feedback if is_centre else None, None
+        if state.turn == 2 and state.is_probe:
+            centre, probe = state.first[0], feedback if is_own else None
+        elif state.turn == 2 and is_own:
+            probe = state.first[0]
+        if centre is None:
             return Feedback(), ()
         joined = self._tighten(centre, state.rho)
+        if probe is None:
+            return joined, ()
         if centre.cost_value is not None and probe.cost_value is not None:
             grad = (probe.cost_value - centre.cost_value) / self.length * state.way
             joined = joined._replace(cost_gradient=grad)
@@ -255,30 +400,38 @@ class CostProbing(Wrapper):
         if feedback.constraint_value is None:
             return Feedback(action=feedback.action)
         g = feedback.constraint_value + rho
-        return feedback._replace(constraint_value=g, cost_value=None, direction=None)
+        return feedback._replace(constraint_value=g, cost_value=None, direction=None, within=None)
 
     def _play(
         self,
         state: CostProbingState,
-        t: float,
         is_probe: bool,
+        within: Set | None,
         proposal: Array | None = None,
         suspects: tuple[Suspect, ...] = (),
     ) -> tuple[CostProbingState, Info]:
         """Return the state in which the centre or the probe is played, and why that is safe."""
-        new, bound = state.base.x, state.bound - float(np.min(state.rho))
+        t, new, bound = state.rounds, state.base.x, state.bound - float(np.min(state.rho))
         reason = f"g is at most {bound:.3g} at the centre"
+        probe = freeze(new + self.length * state.way)
+        if is_probe and not self._may_probe(probe, within):  # by rounding
+            is_probe, state = False, state._replace(turn=0, first=())
         if is_probe:
-            step = self.length * state.way
-            new, bound = freeze(new + step), state.bound
-            proposal = None if proposal is None else proposal + step
+            proposal = None if proposal is None else proposal + self.length * state.way
+            new, bound = probe, state.bound
             most = float(np.max(state.rho))
             reason += f" and rises by at most {most:.3g} over a probe of {self.length:.3g}"
+        elif not state.turn:
+            reason += ", which is played by itself: the announced set has no room for its probe"
         region = OnePoint(t, new, min(bound, 0.0), self.errors, reason)
-        state = state._replace(x=new, is_probe=is_probe, rounds=t)
+        state = state._replace(x=new, is_probe=is_probe)
         return state, Info(
             new, new if proposal is None else proposal, region, suspects, round=int(t)
         )
+
+    def _may_probe(self, probe: Array, within: Set | None) -> bool:
+        """Return whether a probe is in the sets that are known to hold it, as computed."""
+        return self.may_play(probe) and (within is None or bool(within.contains(probe)))
 
     def _contradict(
         self, state: CostProbingState, centre: Feedback, probe: Feedback
@@ -290,7 +443,7 @@ class CostProbing(Wrapper):
         if not rise > sum(errors) + self.errors.drift + noise:
             return ()
         return (
-            f"round {int(state.rounds) + 1}: g differs by {rise + np.max(state.rho):.3g} over a "
+            f"round {int(state.rounds)}: g differs by {rise + np.max(state.rho):.3g} over a "
             f"probe of {self.length:.3g}, where {np.max(state.rho):.3g} is the most: a constant is "
             "too small",
         )
@@ -316,7 +469,7 @@ class CostProbing(Wrapper):
             constants: what the base needs, G_f, G_g and start_slack; ``cost_bound`` where
                 ``change`` is not given.
             horizon: T.
-            domain: a known set that contains every action, a Ball or a Box.
+            domain: a known set that contains every action, whose border is known.
             base: a theorem-tuned constructor of a certified rule; that of ``CertifiedPFS`` has a
                 regret bound in advance.
             change: v, by how much the costs of two successive rounds differ at an action at most,
@@ -352,12 +505,15 @@ class CostProbing(Wrapper):
         return Tuned(cls(base=pair.algorithm, length=length), theorem)
 
 
-def _confine(algorithm: Any, domain: Set) -> Any:
-    """Return a certified rule on another set."""
+def _confine(algorithm: Any, inside: Set | None, length: float) -> Any:
+    """Return a certified rule on another set, for g plus its rise over a length."""
     if isinstance(algorithm, Wrapper):
-        return algorithm.with_base(_confine(algorithm.base, domain))
-    knowledge = replace(algorithm.knowledge, domain=domain)
-    return algorithm.of(algorithm.proposer.on(domain), knowledge, algorithm.ramp)
+        return algorithm.with_base(_confine(algorithm.base, inside, length))
+    knowledge = algorithm.knowledge.above(length)
+    if inside is None:
+        return algorithm.of(algorithm.proposer, knowledge, algorithm.ramp)
+    knowledge = replace(knowledge, domain=inside)
+    return algorithm.of(algorithm.proposer.on(inside), knowledge, algorithm.ramp)
 
 
 class InPairs(OfBase, StrictStart, KnownHorizon):
@@ -376,6 +532,12 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
     With a base whose bound is :math:`B(G + v/\delta)\sqrt t` that is :math:`O(d\sqrt T)` for v = 0,
     where :math:`\delta \propto T^{-1/2}`, and :math:`O(\sqrt{dv}\,T^{3/4})` otherwise. The costs
     are chosen in advance. docs/values.md has the proof.
+
+    The bound is for a start around which the known set holds the ball of radius
+    :math:`\alpha/G_g`, as a set does that holds the feasible set, and for rounds without an
+    announced set. From a start on the edge :math:`\kappa` is larger and :math:`\alpha` smaller, by
+    lines of the same proof; the rule says of its rounds whether the bound covers them. Feasibility
+    needs neither.
 
     Args:
         constants: needs R, G_f, G_g and start_slack.
@@ -407,6 +569,15 @@ class InPairs(OfBase, StrictStart, KnownHorizon):
         if self.each.regret_exponent != 0.5 or self.dimension is None:
             return None
         return 0.75 if self.change else 0.5
+
+    def _promise_in_advance(self) -> Promise | None:
+        promise = super()._promise_in_advance()
+        if promise is None:
+            return None
+        needs = (*promise.needs, "the known set holds the ball of radius start_slack/G_g there")
+        return replace(
+            promise, needs=needs, not_covered=(*promise.not_covered, "sets that are announced")
+        )
 
     def regret_bound(self, t: Number) -> Array:
         """Return the bound on the expected regret, at most :math:`2RG_ft`."""
