@@ -45,13 +45,13 @@ def move_inwards(known: Set, length: float) -> Set:
         True
     """
     try:
-        return _moved(known, length)
+        return _move(known, length)
     except SurefootError as error:
         rule = f"a set that holds a ball of radius {length:g}"
         raise checks.invalid("the set", rule, known) from error
 
 
-def _moved(known: Any, length: float) -> Set:
+def _move(known: Any, length: float) -> Set:
     """Return the set; raise where nothing is left. A subclass may be another set."""
     kind = type(known)
     if kind is Ball:
@@ -75,7 +75,7 @@ def _moved(known: Any, length: float) -> Set:
         checks.positive(share=left)
         return Ellipsoid(known.P / (left * left), known.centre)
     if kind is Intersection:
-        parts = tuple(_moved(part, length) for part in known.sets)
+        parts = tuple(_move(part, length) for part in known.sets)
         return Intersection(parts, _find_inner(parts, known.inner))
     raise checks.invalid("the set", "one whose border is known", known)
 
