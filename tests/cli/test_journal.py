@@ -45,7 +45,7 @@ def test_a_certified_rule_without_a_theorem_is_not_called_without_a_guarantee(de
     played(desk.folder / "j.db")
     lines = desk.do("journal j.db").out.splitlines()
     told = {line[:16].strip(): line[16:] for line in lines}
-    name = "certified by CertifiedLength"
+    name = "Theorem D (certified by CertifiedLength)"
     assert told["guarantee"] == f"{name} for any number of rounds (every round)"
     assert (told["feasibility"], told["observed"]) == (name, "Theorem D (3)")
     assert told["in advance"] == "none"
@@ -63,8 +63,8 @@ def test_a_rule_that_certifies_nothing_has_no_guarantee(desk):
         live.ask()
         live.tell(cost_gradient=[1.0])
     out = desk.do("journal j.db").out
-    assert "guarantee       none\nfeasibility     none\n" in out
-    assert "no guarantee was given" in out
+    assert "guarantee       nothing is promised: OGD certifies no action, and no theorem" in out
+    assert "nothing was promised that data could contradict" in out
 
 
 def page_of(desk):

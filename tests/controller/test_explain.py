@@ -102,7 +102,8 @@ def test_a_filter_has_the_promise_of_its_knowledge(tmp_path, reopen):
     assert explained.promises == controller.promises == explained.guarantee.promises
     assert "no subgradient of g is longer than G_g = 1" in controller.promises.feasibility.needs
     assert str(explained).split("\n")[-3:] == [
-        "  feasibility  certified by LipschitzHull for any number of rounds (every round)",
+        "  feasibility  Theorem E (certified by LipschitzHull) for any number of rounds (every "
+        "round)",
         "  in advance   nothing is promised of the regret",
         "  data         the data contradict nothing",
     ]
@@ -135,7 +136,8 @@ def test_before_the_first_round_there_is_the_guarantee_alone():
     assert str(explained) == (
         "round 1: not proved\n"
         "  measured     nothing yet: this is the start\n"
-        "  feasibility  no guarantee was given"
+        "  feasibility  nothing is promised: PFS certifies no action, and no theorem chose its "
+        "parameters, as that of PFS.anytime does"
     )
     assert explained.bound is None
     assert not explained.is_proven

@@ -124,7 +124,7 @@ def test_what_could_not_be_stored_is_not_needed_to_read(tmp_path):
     record = read_journal(path)
     assert record.player.startswith("OGD(")
     assert "Half>" in record.player
-    assert record.status == "no guarantee was given"
+    assert record.status == "nothing was promised that data could contradict"
     assert record.worst is record.margin is None
     assert "the constraint was not reported" in str(record.rounds[0])
 

@@ -58,7 +58,7 @@ def test_a_share_is_told_only_of_a_bound_that_can_be_exceeded():
     assert rows["trivial"].guarantee.in_advance.theorem == "Theorem D (4)"
     assert rows["none in advance"].guarantee.regret_bound is None
     assert "bound_path" not in rows["none in advance"].arrays
-    assert rows["no theorem"].guarantee.name == "certified by LipschitzHull"
+    assert rows["no theorem"].guarantee.name == "Theorem E (certified by LipschitzHull)"
     assert rows["no theorem"].guarantee.observed.theorem == "Theorem F"
     verdicts = {name: row.verdict for name, row in rows.items()}
     assert verdicts.pop("no promise") == "not claimed"

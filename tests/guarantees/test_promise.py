@@ -217,12 +217,14 @@ def test_every_part_of_every_theorem_agrees_with_the_rest_of_it():
 )  # fmt: skip
 def test_knowledge_promises_by_its_own_premises(knowledge, kind, words):
     found = safety_of(RegionFilter(knowledge=knowledge))
-    assert found.name == f"certified by {type(knowledge).__name__}"
+    assert found.name == knowledge.theorem
+    assert f"certified by {type(knowledge).__name__}" in found.name
     assert str(found) == f"{found.name} for any number of rounds ({kind})"
     assert set(words) <= set(found.feasibility.needs)
     assert ("g is convex" in found.feasibility.needs) == knowledge.convex
     assert (found.observed, found.in_advance) == (None, None)
-    assert bool(found.feasibility.not_covered) == (kind != "every round")
+    is_whole = kind == "every round" and not isinstance(knowledge, HullOfLog)
+    assert bool(found.feasibility.not_covered) is not is_whole
 
 
 def test_a_hull_needs_no_exact_slopes():
@@ -238,7 +240,7 @@ def test_a_rule_that_certifies_nothing_has_no_safety():
 def test_a_probability_is_told_of_a_wrapper():
     base = LeaderFollower(G_g=1.0, domain=Ball(1.0))
     found = safety_of(Averaged(base=base, sigma=0.1, failure=0.05))
-    assert found.name == "certified by LipschitzHull in Averaged, with probability 0.95"
+    assert found.name == "Theorem E (certified by LipschitzHull), with probability 0.95"
     assert found.feasibility.not_covered == ("the runs that the probability leaves",)
 
 
@@ -301,7 +303,8 @@ def test_certified_actions_without_a_theorem_are_judged_by_their_certificates(to
     assert (trace.guarantee, trace.promises.in_advance) == (None, None)
     assert judge(trace).word == "held"
     assert trace.verdict().startswith(
-        "certified by LipschitzHull for any number of rounds (every round) held: 0 violations in "
+        "Theorem E (certified by LipschitzHull) for any number of rounds (every round) held: "
+        "0 violations in "
     )
     wrong = play(LeaderFollower(G_g=0.05 * toy.constants.G_g, domain=toy.domain), toy)
     assert int(np.sum(wrong.violations.count)) > 0

@@ -11,7 +11,7 @@ from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.return_path import ReturnPath
 from surefoot.core.display import facts_html
 from surefoot.core.types import Certificate, facts_of, limit_of
-from surefoot.guarantees import Breach, Guarantee, Promises, Safety
+from surefoot.guarantees import Breach, Guarantee, Promises, Safety, explain_nothing
 from surefoot.guarantees.promise import NO_PROMISES
 from surefoot.knowledge import Errors, Estimate
 
@@ -31,6 +31,7 @@ class Explanation:
         bound: an upper bound on g at the current action, by the certificate or else by the
             guarantee; None without both, or if the data contradict their premises.
         guarantee: the theorem, or what the knowledge of a rule without one certifies.
+        unproved: why nothing is promised, in words; empty where something is.
         promises: what is promised, in three parts.
         ahead: the bound on the regret in advance, in words; empty without one.
         in_force: which of two rules plays, and why, in words; empty for one rule.
@@ -63,6 +64,7 @@ class Explanation:
     promises: Promises = NO_PROMISES
     ahead: str = ""
     in_force: str = ""
+    unproved: str = ""
 
     @property
     def is_proven(self) -> bool:
@@ -111,10 +113,10 @@ class Explanation:
         """Yield what is promised of the constraint, observed of the regret, and in advance."""
         feasibility, observed, in_advance = self.promises
         if self.guarantee is None:
-            if self.certificate is None:
-                yield "feasibility", "no guarantee was given"
+            yield "feasibility", self.unproved
             return
-        yield "feasibility", "none" if feasibility is None else str(self.guarantee)
+        nothing = f"nothing is promised of the constraint: {self.guarantee.name} is on the regret"
+        yield "feasibility", nothing if feasibility is None else str(self.guarantee)
         if observed is not None:
             words = "regret so far is not bounded"
             if self.regret_bound is not None:
@@ -170,6 +172,7 @@ def explain(run: Run, loop: LoopState) -> Explanation:
         uncovered=loop.uncovered,
         remeasurement=loop.remeasurement,
         estimate=run.estimate(loop.state),
+        unproved="" if any(run.promises) else explain_nothing(run.algorithm),
     )
 
 

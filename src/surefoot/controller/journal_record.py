@@ -121,7 +121,8 @@ class JournalRecord:
         surefoot: the version that wrote it.
         created: when.
         player: the algorithm, in the form of its constructor.
-        guarantee: what it was tuned for, or what its knowledge certifies, in words; None without.
+        guarantee: what it was tuned for, what its knowledge certifies, or why nothing is promised,
+            in words.
         promises: what is promised, in three parts; nothing if your functions hide it.
         member: of a fleet, the name; None of a controller's journal.
         run: 1; 2 for a name that left and came back, which is another member, and so on.
@@ -146,7 +147,7 @@ class JournalRecord:
     surefoot: str
     created: str
     player: str
-    guarantee: str | None
+    guarantee: str
     on_contradiction: str
     action: np.ndarray
     certificate: Certificate | None = None
@@ -201,8 +202,8 @@ class JournalRecord:
         """What the data leave of the guarantee, in words."""
         affects = {b.affects for b in self.breaches}
         if not affects:
-            if self.guarantee is None and not self.certified and self.certificate is None:
-                return "no guarantee was given"
+            if not any(self.promises) and not self.certified and self.certificate is None:
+                return "nothing was promised that data could contradict"
             return "the data contradict nothing"
         if affects == {"regret"}:
             return "feasibility holds; the regret bound no longer applies"
@@ -224,10 +225,15 @@ class JournalRecord:
     def __str__(self) -> str:
         return "\n".join(f"{name:<16}{value}" for name, value in self.facts().items())
 
-    def _needs(self) -> str:
-        """Return the premises of feasibility, in words."""
+    def _promise_facts(self) -> dict[str, str]:
+        """Return the theorem of each part, and the premises of feasibility, in words."""
         promise = self.promises.feasibility
-        return "nothing is known" if promise is None else "; ".join(promise.needs) or "nothing"
+        if not any(self.promises):  # the guarantee says why
+            return {}
+        needs = "nothing" if promise is None else "; ".join(promise.needs) or "nothing"
+        uncovered = "" if promise is None else "; ".join(promise.not_covered)
+        more = {"not covered": uncovered} if uncovered else {}
+        return {**self.promises.theorems(), "needs": needs, **more}
 
     def _member_facts(self) -> dict[str, str]:
         """Return which member it is, and whether it moves; nothing of a controller."""
@@ -249,9 +255,8 @@ class JournalRecord:
             "written by": f"Surefoot {self.surefoot}, created {self.created}",
             **self._member_facts(),
             "player": self.player,
-            "guarantee": self.guarantee or "none",
-            **self.promises.theorems(),
-            "needs": self._needs(),
+            "guarantee": self.guarantee,
+            **self._promise_facts(),
             "status": self.status,
             "rounds": f"{self.round_count}, {self.certified} with a certificate",
         }
@@ -399,7 +404,7 @@ class FleetRecord:
         """Return the summary without the lines of members: a few facts by name, in words."""
         left, here = sum(record.has_left for record in self.runs), self.halted
         players = dict.fromkeys(record.player for record in self.runs)
-        guarantees = dict.fromkeys(record.guarantee or "none" for record in self.runs)
+        guarantees = dict.fromkeys(record.guarantee for record in self.runs)
         facts = {
             "journal": f"{self.path}{' (not closed)' if self.is_open else ''}",
             "written by": f"Surefoot {self.surefoot}, created {self.created}",

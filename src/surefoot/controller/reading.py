@@ -30,7 +30,7 @@ from surefoot.controller.records import (
 from surefoot.core import checks
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
 from surefoot.core.types import Array, Certificate, Number
-from surefoot.guarantees import Promises, promises_of, safety_of
+from surefoot.guarantees import Promises, explain_nothing, promises_of, safety_of
 from surefoot.guarantees.promise import NO_PROMISES
 
 __all__ = ["is_journal", "read_journal"]
@@ -287,7 +287,7 @@ class _Reading:
         self.records: list[JournalRecord] = []
         self.place_of: dict[Name, int] = {}
         self.runs: dict[Name, int] = {}
-        self.words: dict[str, tuple[float, tuple[str, str | None], Promises]] = {}
+        self.words: dict[str, tuple[float, tuple[str, str], Promises]] = {}
         # By record. The state of a member is here while `in_columns`, else in its record.
         self.in_columns = np.zeros(0, dtype=bool)
         self.wanted = np.zeros(0, dtype=bool)
@@ -348,7 +348,7 @@ class _Reading:
         all_are = np.full(n, self.member is None)
         self.wanted = np.append(self.wanted, all_are | [name == self.member for name in names])
 
-    def _describe(self, player: PlainTable) -> tuple[float, tuple[str, str | None], Promises]:
+    def _describe(self, player: PlainTable) -> tuple[float, tuple[str, str], Promises]:
         """Return the error of a player's values, its words and what it promises."""
         key = json.dumps([player["player"], player["guarantee"]])
         if key not in self.words:
@@ -503,17 +503,18 @@ class _One:
 # --- parts of a line -----------------------------------------------------------------------------
 
 
-def _words_of(player: PlainTable) -> tuple[tuple[str, str | None], Promises]:
+def _words_of(player: PlainTable) -> tuple[tuple[str, str], Promises]:
     """Return what is played and its guarantee, in words, and what it promises."""
     try:
         algorithm, theorem = decode(player["player"]), decode(player["guarantee"])
         promises = promises_of(algorithm, theorem)
         statement = safety_of(algorithm) if theorem is None else theorem
-        return (repr(algorithm), None if statement is None else str(statement)), promises
+        return (repr(algorithm), str(statement or explain_nothing(algorithm))), promises
     except NotPlainError:  # the user's functions, which are not needed to read
         guarantee = player["guarantee"]
-        promise = None if guarantee is None else str(guarantee.get("class"))
-        return (describe(player["player"]), promise), NO_PROMISES
+        words = "not read: the player has parts of its user, which a journal does not store"
+        words = words if guarantee is None else str(guarantee.get("class"))
+        return (describe(player["player"]), words), NO_PROMISES
 
 
 def _value_error_of(player: Any) -> float:

@@ -185,7 +185,7 @@ class Service:
             "bound": json_plain(why.bound),
             "slack": json_plain(why.slack),
             "regret_bound": json_plain(why.regret_bound),
-            "guarantee": None if why.guarantee is None else str(why.guarantee),
+            "guarantee": str(why.guarantee or why.unproved),
             "promises": why.promises.theorems(),
             "certificate": None if certificate is None else json_plain(certificate._asdict()),
             "broken": [b.sentence for b in why.broken],

@@ -162,10 +162,13 @@ class Algorithm:
         """The rule that a wrapper wraps; None for other rules."""
         return None
 
-    @property
-    def certainty(self) -> float:
-        """The probability with which all certificates hold; 1 unless readings are random."""
-        return 1.0
+    def carry(self, promise: Any) -> Any:
+        """Return what is proved of the actions of a wrapper; None by default: nothing is.
+
+        Args:
+            promise: what is proved of those of the wrapped rule (``Promise``).
+        """
+        return None
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the known set of all actions; True by default.

@@ -29,6 +29,7 @@ from surefoot.guarantees.premise import (
 from surefoot.guarantees.promise import Promise as Promise, Promises as Promises
 from surefoot.guarantees.safety import (
     Safety as Safety,
+    explain_nothing as explain_nothing,
     promises_of as promises_of,
     safety_of as safety_of,
 )

@@ -1,7 +1,9 @@
 """The promises of a rule: feasibility, observed regret, regret in advance."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 __all__ = ["NO_PROMISES", "Promise", "Promises", "promise_observed"]
@@ -30,6 +32,19 @@ class Promise:
 
     def __str__(self) -> str:
         return f"{self.theorem}, if {' and '.join(self.needs)}" if self.needs else self.theorem
+
+    def with_more(self, words: str, *needs: str, not_covered: tuple[str, ...] = ()) -> Promise:
+        """Return the promise of a wrapper: the theorem with words, and what it needs beside it.
+
+        >>> Promise("Theorem E", ("g is convex",)).with_more("2 copies in turn").theorem
+        'Theorem E, 2 copies in turn'
+        """
+        return replace(
+            self,
+            theorem=f"{self.theorem}, {words}",
+            needs=(*self.needs, *needs),
+            not_covered=(*self.not_covered, *not_covered),
+        )
 
 
 class Promises(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from surefoot.core.algorithm import Algorithm, observer_of
+from surefoot.core.algorithm import Algorithm, constructors_of, observer_of
 from surefoot.guarantees.guarantee import Guarantee, Kind
 from surefoot.guarantees.observers import ObservedRegret
 from surefoot.guarantees.promise import Promise, Promises, promise_observed
-from surefoot.knowledge.base import Knowledge, find_knowledge
+from surefoot.knowledge.base import find_knowledge
 
-__all__ = ["Safety", "promises_of", "safety_of"]
+__all__ = ["Safety", "explain_nothing", "promises_of", "safety_of"]
 
 
 class Safety(NamedTuple):
@@ -48,34 +48,65 @@ class Safety(NamedTuple):
 
 
 def safety_of(algorithm: object) -> Safety | None:
-    """Return the promise of an algorithm by its knowledge; None if it certifies nothing.
+    """Return the promise of an algorithm by its knowledge; None if nothing is promised.
 
     Example:
         >>> from surefoot.rules import RegionFilter
         >>> from surefoot.knowledge import LipschitzHull
         >>> found = safety_of(RegionFilter(knowledge=LipschitzHull(G_g=2.0, reach=1.0)))
         >>> print(found)
-        certified by LipschitzHull for any number of rounds (every round)
+        Theorem E (certified by LipschitzHull) for any number of rounds (every round)
         >>> found.feasibility.needs[:2]
         ('g is convex', 'no subgradient of g is longer than G_g = 2')
     """
-    knowledge: Knowledge | None = find_knowledge(algorithm)
-    if knowledge is None:
+    knowledge, promise = find_knowledge(algorithm), find_safety(algorithm)
+    if knowledge is None or promise is None:
         return None
-    name, uncovered = f"certified by {type(knowledge).__name__}", []
-    needs = list(knowledge.premises)
-    while isinstance(algorithm, Algorithm) and algorithm.inner is not None:
-        name += f" in {type(algorithm).__name__}"
-        if algorithm.certainty < 1:
-            name += f", with probability {algorithm.certainty:g}"
-            uncovered.append("the runs that the probability leaves")
-        algorithm = algorithm.inner
-    if knowledge.kind == "few violations":
-        uncovered.append("rounds from which the unknown constant is learnt")
-    elif knowledge.kind == "cumulative":
-        uncovered.append("single rounds, which may be infeasible")
-    feasibility = Promise(name, tuple(needs), tuple(uncovered))
-    return Safety(name, knowledge.kind, Promises(feasibility, find_observed(algorithm)))
+    observed = find_observed(algorithm)
+    return Safety(promise.theorem, knowledge.kind, Promises(promise, observed))
+
+
+def find_safety(algorithm: object) -> Promise | None:
+    """Return what is proved of the actions of a rule without a theorem; None if nothing is.
+
+    A pair plays what its knowledge certifies; a wrapper says what follows from its base's promise.
+    """
+    if isinstance(algorithm, Algorithm) and algorithm.inner is not None:
+        each = find_safety(algorithm.inner)
+        carried: Promise | None = None if each is None else algorithm.carry(each)
+        return carried
+    knowledge = find_knowledge(algorithm)
+    if knowledge is None or not getattr(algorithm, "is_plain", False):
+        return None
+    promise = Promise(knowledge.theorem, knowledge.premises, knowledge.not_covered)
+    if getattr(algorithm, "ramp", None) is None:
+        return promise
+    return promise.with_more("within the ramp", not_covered=("steps of orders and own actions",))
+
+
+def explain_nothing(algorithm: object) -> str:
+    """Return why nothing is promised of a rule, and what to take instead, in words.
+
+    Example:
+        >>> from surefoot import OGD, Ball
+        >>> print(explain_nothing(OGD(eta=0.1, domain=Ball(1.0))))
+        nothing is promised: OGD certifies no action, and no theorem chose its parameters, as that
+        of OGD.fixed does
+    """
+    words = f"nothing is promised: {type(algorithm).__name__}"
+    inner = algorithm
+    while isinstance(inner, Algorithm) and inner.inner is not None:
+        outer, inner = inner, inner.inner
+        if find_safety(inner) is not None and find_safety(outer) is None:
+            return f"{words} says nothing of what follows from the promise of its base"
+    name = type(inner).__name__
+    words = words if inner is algorithm else f"{words} is around {name}, which"
+    if find_knowledge(inner) is not None:
+        return f"{words} changes the steps that its knowledge certifies"
+    words += " certifies no action"
+    if tunings := constructors_of(type(inner)):
+        words += f", and no theorem chose its parameters, as that of {name}.{tunings[0]} does"
+    return words
 
 
 def promises_of(algorithm: object, guarantee: Guarantee | None = None) -> Promises:

@@ -97,6 +97,7 @@ class AverageLimit(LipschitzHull):
         next g is at most -...
     """
 
+    proved_by: ClassVar[str] = "the theorem of limits on the average"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "margin"})
     refusals: ClassVar[Mapping[Capability, str]] = {
         "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget"

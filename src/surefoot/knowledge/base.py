@@ -186,6 +186,8 @@ class Knowledge(Declared):
         in_contexts: whether the context of every round must be announced before it is played; a
             memory then has the ``context`` of the next.
         kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
+        proved_by: the statement that certifies actions, of exact readings; a subclass may change
+            any method, so it inherits none.
     """
 
     errors: Errors = anything("the errors of readings", default=Errors())
@@ -200,6 +202,7 @@ class Knowledge(Declared):
     row_count: ClassVar[int] = 1
     in_contexts: ClassVar[bool] = False
     kind: ClassVar[Literal["every round", "few violations", "cumulative"]] = "every round"
+    proved_by: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Raise for a kind that overrides a method of the base."""
@@ -362,6 +365,21 @@ class Knowledge(Declared):
         It must assume no constant that a reading can refute, except the bound itself.
         """
         return None
+
+    @property
+    def theorem(self) -> str:
+        """The statement that certifies actions, and the kind; only the kind if it states none."""
+        kind, own = type(self), vars(type(self)).get("proved_by", "")
+        if own and not self.errors.is_exact:
+            own += " with N"
+        return f"{own} (certified by {kind.__name__})" if own else f"certified by {kind.__name__}"
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the statement does not cover, one phrase each."""
+        if self.kind == "few violations":
+            return ("rounds from which the unknown constant is learnt",)
+        return ("single rounds, which may be infeasible",) * (self.kind == "cumulative")
 
     @property
     def claim(self) -> str:

@@ -164,6 +164,7 @@ class CertifiedLength(Knowledge):
         errors: bounds on the errors of readings.
     """
 
+    proved_by: ClassVar[str] = "Theorem D"
     allows: ClassVar[frozenset[Capability]] = frozenset(
         {"value", "slope", "drift", "late", "batch", "margin"}
     )

@@ -76,6 +76,7 @@ class ContextCurvature(Curvature):
         array([1.])
     """
 
+    proved_by: ClassVar[str] = "Theorem X1 (curvature)"
     in_contexts: ClassVar[bool] = True
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "nonconvex"})
     refusals: ClassVar[Mapping[Capability, str]] = {

@@ -206,6 +206,7 @@ class ContextHull(LipschitzHull):
         array([0.75])
     """
 
+    proved_by: ClassVar[str] = "Theorem X1"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "drift"})
     refusals = NO_DELAY
     in_contexts: ClassVar[bool] = True

@@ -307,6 +307,7 @@ class Curvature(QuadraticBounds):
         + 0.0858 for the 0.414 moved; the next g is at most -...
     """
 
+    proved_by: ClassVar[str] = "the quadratic bound of Theorem C"
     beta: Number = nonnegative()
 
     allows: ClassVar[frozenset[Capability]] = QuadraticBounds.allows | {"batch"}

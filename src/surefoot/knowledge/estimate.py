@@ -446,6 +446,7 @@ class EstimatedHull(UnknownConstant):
         array([1.])
     """
 
+    proved_by: ClassVar[str] = "Theorem U and V"
     slopes: ClassVar[Literal["certify", "steer", "unused"]] = "steer"
     refusals: ClassVar[Mapping[Capability, str]] = {
         "late": "0 where G_g is unknown",
@@ -573,6 +574,7 @@ class EstimatedCurvature(UnknownConstant):
         beta unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside if beta <= 4
     """
 
+    proved_by: ClassVar[str] = "Theorem W"
     allows: ClassVar[frozenset[Capability]] = frozenset({"nonconvex"})
     refusals: ClassVar[Mapping[Capability, str]] = {
         "value": "0 where beta is unknown",

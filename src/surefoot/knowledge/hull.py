@@ -150,6 +150,7 @@ class LipschitzHull(Knowledge):
         0.5 is certified, 0.5 was taken; the next g is at most -...
     """
 
+    proved_by: ClassVar[str] = "Theorem E"
     allows: ClassVar[frozenset[Capability]] = frozenset(
         {"value", "slope", "drift", "late", "margin"}
     )

@@ -116,6 +116,7 @@ class HullOfLog(Knowledge):
         the next g is at most -0.5
     """
 
+    proved_by: ClassVar[str] = "the theorem of hulls of a log"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "late", "known start"})
     refusals: ClassVar[Mapping[Capability, str]] = {"margin": "which certifies by a log"}
     slopes: ClassVar[Literal["certify", "steer", "unused"]] = "unused"
@@ -206,6 +207,11 @@ class HullOfLog(Knowledge):
         noise = self.noise(0) + (8 * UNIT if self.G_g else 1e-9) * size
         words = "a value of the log is wrong"
         return check_bound(int(memory.rounds) + 1, reading, bound, noise, words)
+
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """The rounding of an action, where no G_g bounds what it does."""
+        return ("what the rounding of an action changes, without a G_g",) * (self.G_g is None)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> float:
         """Return how much g can rise over a length; unknown without G_g."""

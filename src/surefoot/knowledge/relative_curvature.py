@@ -76,6 +76,7 @@ class RelativeCurvature(QuadraticBounds):
         array([0.336924])
     """
 
+    proved_by: ClassVar[str] = "the quadratic bound of relative curvature"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "late", "nonconvex"})
     refusals: ClassVar[Mapping[Capability, str]] = {"margin": "which bounds no rise over a length"}
 

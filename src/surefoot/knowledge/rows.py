@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -88,6 +88,7 @@ class CurvatureRows(QuadraticBounds):
         array([0.2, 0.3])
     """
 
+    proved_by: ClassVar[str] = "the quadratic bounds of Theorem C"
     beta: Any = anything("a finite number >= 0, or one per constraint")
     rows: int = count(0, default=0)
 

@@ -9,7 +9,7 @@ such point is found by cuts and checked by every region and by K
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -74,6 +74,7 @@ class Together(Knowledge):
         array([0.2, 0.3])
     """
 
+    proved_by: ClassVar[str] = "one theorem per limit"
     errors: Any = anything("the errors of readings", default=None)
     rows: tuple[Any, ...] = anything("one knowledge per constraint")
 
@@ -139,6 +140,12 @@ class Together(Knowledge):
     def bounds_start(self) -> bool:
         """Whether a row knows a bound on g at the start."""
         return any(row.bounds_start for row in self.rows)
+
+    @property
+    def theorem(self) -> str:
+        """The statements that certify the rows."""
+        each = "; ".join(dict.fromkeys(row.theorem for row in self.rows))
+        return f"{super().theorem}: {each}"
 
     def above(self, length: float) -> Knowledge:
         """Return the knowledge of the rows plus at most their rise over a length."""

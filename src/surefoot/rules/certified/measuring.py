@@ -19,6 +19,7 @@ from surefoot.core.parameters import positive
 from surefoot.core.types import Array, Info, Needs, Set
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
+from surefoot.guarantees.promise import Promise
 from surefoot.guarantees.tuning import Tuned
 from surefoot.knowledge.anchor import Anchor, pull_share
 from surefoot.knowledge.base import Reading
@@ -126,6 +127,12 @@ class Measuring(Wrapper):
             raise checks.invalid("knowledge", rule, knowledge)
         if self.length is not None and self.length < 2.0**-40 * knowledge.reach:
             raise checks.invalid("length", "above the rounding of an action", self.length)
+
+    def carry(self, promise: Promise) -> Promise:
+        """Return the promise of the base, for slopes that are measured by differences."""
+        needs = tuple(words for words in promise.needs if not words.startswith("slopes err"))
+        start = f"the slope at the start is no longer than start_slope = {self.start_slope:.6g}"
+        return replace(promise, needs=needs).with_more("slopes by values", start)
 
     def init(self, x1: Array) -> MeasuringState:
         """Start at x1; its slack comes with the first feedback."""

@@ -20,6 +20,7 @@ from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Info, Number
 from surefoot.guarantees.guarantee import Guarantee, Measure
 from surefoot.guarantees.premise import Premise
+from surefoot.guarantees.promise import Promise
 from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.errors import EmptyRegionError, Errors
 from surefoot.knowledge.region import OnePoint, Region
@@ -153,10 +154,15 @@ class Averaged(Wrapper):
         """Return the same rule for other errors but those of values, which are noise."""
         return super().allowing(replace(errors, value=0.0))
 
-    @property
-    def certainty(self) -> float:
-        """The probability with which all certificates hold."""
-        return 1 - self.failure
+    def carry(self, promise: Promise) -> Promise:
+        """Return the promise of the base with a probability, for values with random errors."""
+        needs = tuple(words for words in promise.needs if not words.startswith("values err"))
+        noise = f"the noise of values is sub-Gaussian with sigma = {float(self.sigma):g}"
+        return replace(promise, needs=needs).with_more(
+            f"with probability {1 - self.failure:g}",
+            f"{noise}, given the rounds before",
+            not_covered=WithProbability.leaves_out,
+        )
 
     def init(self, x1: Array) -> AveragedState:
         """Start at x1."""

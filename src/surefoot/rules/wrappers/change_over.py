@@ -27,6 +27,7 @@ from surefoot.guarantees.bounds import StrictStart, first_horizon
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.observers import ObservedRegret
 from surefoot.guarantees.premise import Premise
+from surefoot.guarantees.promise import Promise
 from surefoot.knowledge.certified_length import CertifiedLength
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.hull import LipschitzHull
@@ -203,6 +204,10 @@ class ChangeOver(Wrapper):
             descent = Descent(radius=step_radius(knowledge.domain), eta=theorem.eta)
             self._players[block] = CertifiedPFS.of(descent, length)
         return self._players[block]
+
+    def carry(self, promise: Promise) -> Promise:
+        """Return the promise of the base, which the second rule keeps by its own theorem."""
+        return promise.with_more("then Theorem D")
 
     def in_force(self, state: ChangeOverState) -> tuple[Any, Any]:
         """Return the rule in force, and its state."""

@@ -173,6 +173,10 @@ class CostProbing(Wrapper):
         longest = (1 + 2.0**-20) * self.length + 2.0**-20 * float(self.knowledge.reach)
         return _confine(base, self._inside, longest)
 
+    def carry(self, promise: Promise) -> Promise:
+        """Return the promise of the base, which the probes keep, too."""
+        return promise.with_more("costs by value")
+
     def lengths(self, d: int) -> dict[str, int]:
         """Return the largest lengths of parts of its state."""
         return {"pair": 1}

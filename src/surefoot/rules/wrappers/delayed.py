@@ -15,6 +15,7 @@ from surefoot.core.parameters import count, flag
 from surefoot.core.types import Array, Info, Number, State
 from surefoot.guarantees.guarantee import ConstraintForm, Guarantee
 from surefoot.guarantees.premise import Premise
+from surefoot.guarantees.promise import Promise
 from surefoot.knowledge.base import find_knowledge
 from surefoot.rules.wrappers.wrapper import (
     FromBase,
@@ -123,6 +124,11 @@ class Delayed(Wrapper):
             return super().inherit(each)
         return InTurns(each.constants, each, self.delay)
 
+    def carry(self, promise: Promise) -> Promise:
+        """Return the promise of the base, for readings that come late."""
+        words = in_turns(self.delay) if self.copies else "played ahead of late readings"
+        return promise.with_more(words, f"readings come {self.delay} rounds late, no later")
+
     @cached_property
     def _each(self) -> Any:
         """The rule of a copy: between its rounds g drifts for k + 1 rounds."""
@@ -223,6 +229,11 @@ class Delayed(Wrapper):
         return DelayedState(x, states, actions, waiting, rounds + 1.0)
 
 
+def in_turns(delay: int) -> str:
+    """Return how many copies play, in words."""
+    return f"{delay + 1} copies in turn"
+
+
 class InTurns(FromBase):
     r"""Feedback that is k rounds late: k + 1 copies that play in turn.
 
@@ -242,7 +253,7 @@ class InTurns(FromBase):
     @property
     def name(self) -> str:
         """The theorem of one copy, and how many there are."""
-        return f"{self.each.name}, {self.delay + 1} copies in turn"
+        return f"{self.each.name}, {in_turns(self.delay)}"
 
     @property
     def horizon(self) -> int | None:  # type: ignore[override]
