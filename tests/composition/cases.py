@@ -145,7 +145,8 @@ def wrapped_cases(depth: int, each: int) -> Iterator[Case]:
                 name = f"{knowledge.__name__} {proposer.__name__} {wrappings}"
                 drawn = random.Random(zlib.crc32(name.encode()))
                 for setting in drawn.sample(settings, min(each, len(settings))):
-                    yield Case(setting, proposer.__name__, wrappings=wrappings)
+                    ramp = drawn.choice(("", "", "one"))
+                    yield Case(setting, proposer.__name__, ramp=ramp, wrappings=wrappings)
 
 
 def all_cases() -> Iterator[Case]:

@@ -32,8 +32,10 @@ from surefoot.knowledge.nearest import KnownSets
 from surefoot.proposers import Leader
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import (
+    Averaged,
     CertifiedOGD,
     CertifiedPFS,
+    CostProbing,
     Delayed,
     LeaderFollower,
     RegionFilter,
@@ -387,8 +389,15 @@ def test_every_name_takes_a_ramp_and_keeps_it(make):
 
 def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
     base = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1)
-    with pytest.raises(ValueError, match=r"Delayed must have a base without a ramp, .* ramp = 0.1"):
+    with pytest.raises(ValueError, match="copies in turn know nothing of each other, so that one"):
         Delayed(base=base, delay=2)
+    with pytest.raises(ValueError, match="copies in turn know nothing of each other, so that one"):
+        Delayed(base=Averaged(base=base, sigma=0.1), delay=2)
+    moving = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1, drift=0.001)
+    with pytest.raises(ValueError, match="Theorem R needs the reading of the last action, so"):
+        Delayed(base=moving, delay=2, copies=False)
+    with pytest.raises(ValueError, match="CostProbing must have a base without a ramp: probes jum"):
+        CostProbing(base=base, length=0.01)
 
 
 def test_a_journal_keeps_the_ramp(tmp_path):

@@ -1,5 +1,7 @@
 """Late feedback: what each copy is told, feasibility, the regret of copies, drift, a live loop."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -22,6 +24,7 @@ from surefoot.rules import (
     Averaged,
     CertifiedDualAveraging,
     CertifiedPFS,
+    CostProbing,
     Delayed,
     InTurns,
     LeaderFollower,
@@ -45,6 +48,87 @@ def states_of(player, rounds, gradient):
     for t in range(rounds):
         yield state
         state = player.update(state, seen(state.x, gradient(t)))
+
+
+# --- ramps and announced sets --------------------------------------------------------------------
+
+
+def test_copies_in_turn_would_not_keep_a_ramp():
+    # The counterexample: costs of even rounds pull to the left, those of odd ones to the right.
+    late = Delayed(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), delay=1)
+    states = list(states_of(late, 8, lambda t: [1.0 - 2.0 * (t % 2), 0.0]))
+    steps = [float(np.linalg.norm(a.x - b.x)) for a, b in itertools.pairwise(states)]
+    assert max(steps) > 0.9
+
+
+def test_a_run_ahead_keeps_the_ramp_by_hand():
+    # x[1] <= 0.5, one round late, a ramp of 0.1, and a proposal that is far up.
+    hull = LipschitzHull(G_g=1.0, domain=Ball(1.0))
+    ahead = Delayed(base=RegionFilter(knowledge=hull, ramp=0.1), delay=1, copies=False)
+    assert ahead.ramp == 0.1
+    state, up = ahead.init(np.zeros(2)), np.array([0.0, 9.0])
+    heights = []
+    for _ in range(9):
+        heights.append(float(state.x[1]))
+        g = heights[-1] - 0.5
+        state = ahead.update(state, Feedback(None, g, np.array([0.0, 1.0]), proposal=up))
+    np.testing.assert_allclose(heights[:7], [0.0, 0.0, 0.1, 0.2, 0.3, 0.4, 0.5], atol=1e-6)
+    assert max(heights) <= 0.5
+
+
+@given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 4), late=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_a_run_ahead_keeps_its_ramp_and_the_limit(seed, k, late):
+    rng = np.random.default_rng(seed)
+    d, r = int(rng.integers(1, 5)), 10.0 ** rng.uniform(-2, -0.5)
+    wall = Affine(rng.normal(size=(2 * d, d)), rng.uniform(0.1, 0.5, 2 * d))
+    G_g = float(np.linalg.norm(wall.A, axis=1).max()) * (1 + 1e-12)
+    ramp = r if rng.random() < 0.5 else [r] * d
+    kind = [LeaderFollower, ValuesFollower][rng.integers(2)]
+    base = kind(G_g=G_g, domain=Ball(3.0), ramp=ramp)
+    loop = Controller(
+        Delayed(base=base, delay=k, copies=False, late=late), np.zeros(d), on_missing="hold"
+    )
+    played, aim = [], rng.normal(size=d)
+    for t in range(40):
+        x = loop.ask()
+        assert float(wall.query(x)[0]) <= 0
+        assert t <= 2 * k + 4 or loop.explain().is_proven
+        if played:
+            step = abs(x - played[-1])
+            longest = np.linalg.norm(step) if ramp is r else step.max()
+            assert longest <= r * (1 + 1e-12) + 1e-15
+        played.append(x)
+        aim = rng.normal(size=d) if rng.random() < 0.2 else aim
+        if rng.random() < 0.1 or (late and t < k):
+            loop.tell(missing=True)
+            continue
+        g, s = wall.query(played[-1 - k] if late else x)
+        slope = {} if kind is ValuesFollower else {"constraint_subgradient": s}
+        loop.tell(cost_gradient=-10.0 * aim, constraint_value=float(g), **slope)
+
+
+def test_before_the_first_reading_comes_only_the_start_is_played():
+    late = Delayed(base=BASE, delay=2)
+    state = late.init(np.zeros(2))
+    away = Box([0.1, 0.1], [0.2, 0.2])
+    with pytest.raises(EmptyRegionError, match="no certified action is in Box"):
+        late.step(state, seen(state.x)._replace(within=away))
+    around = late.update(state, seen(state.x)._replace(within=Box([-0.1] * 2, [0.1] * 2)))
+    assert (around.x == 0).all()
+    ramped = RegionFilter(knowledge=BASE.knowledge, ramp=0.1)
+    ahead = Delayed(base=ramped, delay=2, copies=False)
+    own = seen(state.x)._replace(action=np.array([0.0, 0.3]))
+    with pytest.raises(InvalidValueError, match="action must be the start until its reading comes"):
+        ahead.step(ahead.init(np.zeros(2)), own)
+
+
+def test_pairs_are_not_played_ahead_of_their_readings():
+    pairs = CostProbing(base=BASE, length=0.1)
+    with pytest.raises(InvalidValueError, match="copies must be True around CostProbing, which co"):
+        Delayed(base=pairs, delay=1, copies=False)
+    state = Delayed(base=pairs, delay=1).init(np.zeros(2))
+    assert len(state.states) == 2
 
 
 # --- what the copies are told --------------------------------------------------------------------
@@ -469,5 +553,5 @@ def test_a_start_bound_is_never_taken_for_one_where_a_loop_was_held(copies, engi
 def test_a_start_bound_behind_another_wrapper_is_refused():
     known = LipschitzHull(G_g=1.0, domain=Ball(9.0), start_bound=-0.45)
     inner = Averaged(base=RegionFilter(knowledge=known), sigma=0.01)
-    with pytest.raises(InvalidValueError, match="start_bound must be None where a wrapper is betw"):
+    with pytest.raises(InvalidValueError, match="start_bound must be None for Averaged in Delay"):
         Delayed(base=inner, delay=1)

@@ -65,7 +65,7 @@ from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
-__all__ = ["Ramped", "check_ramp", "find_jump", "keep_anchor", "limit_steps"]
+__all__ = ["Ramped", "around", "check_ramp", "find_jump", "keep_anchor", "limit_steps"]
 
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
@@ -116,7 +116,7 @@ def _check_contexts(ramp: Any, knowledge: Any, has_return_path: bool) -> None:
     )
 
 
-def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
+def around(x: Array, ramp: Any, share: float = 1.0) -> Set:
     """Return the actions within so many ramps of x."""
     if isinstance(ramp, float):
         return Ball(share * ramp, x)
@@ -149,11 +149,11 @@ def limit_steps(
         ramp: r.
         certain: whether x was certified.
     """
-    near = _around(x, ramp)
+    near = around(x, ramp)
     if not isinstance(knowledge, LipschitzHull) or not knowledge.speed:
         return region.within(near)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)
-    close_to_off = _around(off.x, ramp, ramps)
+    close_to_off = around(off.x, ramp, ramps)
     whole: Region = region.base.whole.within(knowledge.domain, near, close_to_off)
     level = knowledge.level_at(memory, x)
     level = min(level, 0.0) if certain else level

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -103,7 +103,13 @@ class Averaged(Wrapper):
     uses: ClassVar[frozenset[str]] = frozenset({"action", "age", "within"})
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
+    refusals: ClassVar[Mapping[str, str | None]] = {
+        "ramp": None,
+        "context": "an average is over rounds of several contexts, in which g differs, so give "
+        "the base a value_error instead",
+    }
     is_one_run: ClassVar[bool] = True
+    takes_late: ClassVar[bool] = True
 
     sigma: Number = positive()
     failure: float = share(default=0.01)

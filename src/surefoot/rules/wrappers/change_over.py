@@ -8,6 +8,7 @@ changes as long as the budget lasts. docs/leader.md has the theorem and its proo
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
@@ -153,6 +154,11 @@ class ChangeOver(Wrapper):
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
     is_outermost: ClassVar[bool] = True
+    refusals: ClassVar[Mapping[str, str | None]] = {
+        "ramp": "the second rule begins at the start, however far that is, so leave the ramp out",
+        "context": "Theorem D, of the second rule, is for a g that is the same in every round, so "
+        "play the base alone",
+    }
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 1, "constraint_subgradients": 1}
 
     constants: Constants = instance_of(Constants)

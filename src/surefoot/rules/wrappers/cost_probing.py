@@ -1,7 +1,7 @@
 """Any certified rule with only values of costs: differences of two rounds are gradients."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeAlias
@@ -125,6 +125,12 @@ class CostProbing(Wrapper):
     rests_on_convexity = True
     is_one_run = True
     uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
+    refusals: ClassVar[Mapping[str, str | None]] = {
+        "ramp": "probes jump by their length, and after an order a pair begins at its centre, "
+        "however far that is, so leave the ramp out",
+        "context": "a centre and its probe are two rounds, and g may rise more between their "
+        "contexts than over the probe, so give a drift that bounds it",
+    }
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 
     length: float = positive()

@@ -1,5 +1,6 @@
 """Any rule with feedback that comes late."""
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.algorithm import move_to, rest
-from surefoot.core.arrays import freeze
+from surefoot.core.arrays import freeze, norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import NEXT, Feedback, refuse_unused
 from surefoot.core.forms import Axes, Count
@@ -16,12 +17,16 @@ from surefoot.core.types import Array, Info, Number, State
 from surefoot.guarantees.guarantee import ConstraintForm, Guarantee
 from surefoot.guarantees.premise import Premise
 from surefoot.guarantees.promise import Promise
+from surefoot.knowledge import EmptyRegionError, OnePoint
 from surefoot.knowledge.base import find_knowledge
+from surefoot.knowledge.nearest import KnownSets
+from surefoot.knowledge.ramp import around
 from surefoot.rules.wrappers.wrapper import (
     FromBase,
     Wrapper,
     action_played,
     keep_seen,
+    without_ramp,
 )
 
 __all__ = ["Delayed", "InTurns"]
@@ -59,6 +64,13 @@ class Delayed(Wrapper):
     observed k rounds ago is k rounds old: the rule is told so. Feasibility is proved, the regret
     measured: on the paper's binding toy it hardly grows with k.
 
+    **Ramps.** Copies in turn know nothing of each other, and keep no ramp: from 0 one of them goes
+    to the left and one to the right, and steps are as long as both are apart. One run that plays
+    ahead keeps the ramp of its base, for a g that does not change: the next action is taken from
+    the region and the ball of the ramp around the action *played* last, not the one observed last.
+    Where no point of both is found it stays, because its own certificate does not expire. Nothing
+    is proved under drift: Theorem R needs the reading of the last action.
+
     Args:
         base: the rule, with the drift per round if there is one.
         delay: k, at least 1.
@@ -88,6 +100,13 @@ class Delayed(Wrapper):
         {"value_error", "slope_error", "action", "age", "within", "hint"}
     )
 
+    refusals: ClassVar[Mapping[str, str | None]] = {
+        "ramp": None,
+        "context": "Theorem X1 needs the context of each reading, and a late one comes in a later "
+        "context, so tell readings in their round, or give a drift that bounds what contexts "
+        "change",
+    }
+
     delay: int = count()
     copies: bool = flag(default=True)
     late: bool = flag(default=False)
@@ -99,10 +118,24 @@ class Delayed(Wrapper):
                 f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
             )
         knowledge = find_knowledge(self.base)
+        if self.ramp is not None and (self.copies or self.errors.drifts):
+            why = "Theorem R needs the reading of the last action, so leave the ramp out"
+            if self.copies:
+                why = (
+                    "copies in turn know nothing of each other, so that one may be left of the "
+                    "start and the next right of it: take copies=False"
+                )
+            raise InvalidValueError(f"ramp must be None for Delayed, got {self.ramp!r}: {why}")
         if knowledge is not None and knowledge.bounds_start and isinstance(self.base, Wrapper):
             raise InvalidValueError(
-                "start_bound must be None where a wrapper is between Delayed and its knowledge, "
-                f"got {type(self.base).__name__}"
+                f"start_bound must be None for {type(self.base).__name__} in Delayed, which may "
+                "hold a copy at another action before its start is read: leave it out, or put "
+                "Delayed around the rule itself"
+            )
+        if not self.copies and isinstance(self.base, Wrapper) and not self.base.takes_late:
+            raise InvalidValueError(
+                f"copies must be True around {type(self.base).__name__}, which compares the "
+                "readings of successive rounds, got False"
             )
         if not self.copies and knowledge is not None and "late" not in knowledge.allows:
             raise InvalidValueError(
@@ -133,7 +166,7 @@ class Delayed(Wrapper):
     def _each(self) -> Any:
         """The rule of a copy: between its rounds g drifts for k + 1 rounds."""
         if not self.copies or self.errors is None:
-            return self.base
+            return without_ramp(self.base)
         return self.base.allowing(self.errors.every(self.delay + 1))
 
     def lengths(self, d: int) -> dict[str, int]:
@@ -164,8 +197,7 @@ class Delayed(Wrapper):
         if not self.late:
             waiting = (*waiting, keep_seen(located))
             if len(waiting) <= self.delay:  # a copy that has not played yet
-                first = state.states[0]
-                return self._go_on(state, first, waiting), Info(first.x, proposal=first.x)
+                return self._begin(state, feedback, waiting)
             ahead = {name: getattr(feedback, name) for name in NEXT}
             located, waiting = waiting[0]._replace(**ahead), waiting[1:]
         located = located._replace(age=0 if self.copies else self.delay)
@@ -175,8 +207,48 @@ class Delayed(Wrapper):
                 action=start, constraint_value=None, constraint_subgradient=None
             )
             located = located._replace(value_error=None, slope_error=None)
-        after, info = self._each.step(state.states[0], located)
+        if self.ramp is None:
+            after, info = self._each.step(state.states[0], located)
+        else:
+            after, info = self._step_in_ramp(state, located, feedback.action is None)
         return self._go_on(state, after, waiting), info._replace(round=t)
+
+    def _begin(
+        self, state: DelayedState, feedback: Feedback, waiting: tuple[Feedback, ...]
+    ) -> tuple[DelayedState, Info]:
+        """Return the state after a round before the first reading came: the start is played."""
+        first, within = state.states[0], feedback.within
+        if within is not None and not within.contains(first.x):
+            raise EmptyRegionError.of_set(within, first.x, norm(within.project(first.x) - first.x))
+        if self.ramp is not None and not (state.x == first.x).all():
+            rule = "the start until its reading comes, because the ramp is kept from it"
+            raise checks.invalid("action", rule, state.x)
+        return self._go_on(state, first, waiting), Info(first.x, proposal=first.x)
+
+    def _step_in_ramp(
+        self, state: DelayedState, located: Feedback, is_certain: bool
+    ) -> tuple[State, Info]:
+        """Return a step of the base to an action within the ramp of the one that was played.
+
+        Args:
+            state: its x is that action.
+            located: what is observed, of an earlier action.
+            is_certain: whether the action was certified.
+        """
+        near: Any = KnownSets(around(state.x, self.ramp), located.within)
+        each = self._each
+        try:
+            after, info = each.step(state.states[0], located._replace(within=near))
+        except EmptyRegionError:
+            if not is_certain or not near.contains(state.x):
+                raise
+        else:
+            return after, info
+        after, info = each.step(state.states[0], located._replace(within=None))
+        reason = "no other certified action is within the ramp, and a certificate does not expire"
+        region = OnePoint(state.rounds + 1.0, state.x, 0.0, self.errors, reason)
+        after = move_to(each, after, state.x)
+        return after, Info(state.x, info.proposal, region, info.suspects)
 
     @property
     def counts_rounds(self) -> bool:

@@ -1,5 +1,6 @@
 """Base of rules that wrap another rule, their base."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -30,6 +31,9 @@ class Wrapper(Declared, Algorithm):
             wrapper says so, must not count rounds.
         is_outermost: whether no wrapper may be around it.
         uses: the fields of feedback that it uses or hands to its base; it refuses all others.
+        takes_late: whether it takes readings of earlier actions, with their age.
+        refusals: why its base may not have a "ramp", a "context" or a limit on the "average", and
+            what to take instead; None for what it keeps.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -40,36 +44,41 @@ class Wrapper(Declared, Algorithm):
     uses: ClassVar[frozenset[str]] = frozenset()
     other_needs: ClassVar[dict[str, Any]] = {}
     declared_by: ClassVar[tuple[type, ...]] = ()
+    refusals: ClassVar[Mapping[str, str | None]] = {}
+    takes_late: ClassVar[bool] = False
 
     base: Any = algorithm()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.base, Certified) and self.base.ramp is not None:
-            raise InvalidValueError(
-                f"{type(self).__name__} must have a base without a ramp, which it would not keep, "
-                f"got ramp = {self.base.ramp!r}"
-            )
+        knowledge = find_knowledge(self.base)
+        parts = {
+            "ramp": getattr(self.base, "ramp", None) is not None,
+            "context": knowledge is not None and knowledge.in_contexts,
+            "average": knowledge is not None and knowledge.kind == "cumulative",
+        }
+        for part, is_there in parts.items():
+            why = self.refusals.get(part, _REFUSALS[part])
+            if is_there and why is not None:
+                words = _WORDS[part]
+                raise InvalidValueError(
+                    f"{type(self).__name__} must have a base without {words}: {why}"
+                )
         if isinstance(self.base, Wrapper) and self.base.is_outermost:
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base other than {type(self.base).__name__}, "
                 "whose bound in advance it would not keep: wrap the first rule without it"
             )
         if self.steps_base != "every round" and counts_rounds(self.base):
+            mine, its = type(self).__name__, type(self.base).__name__
             raise InvalidValueError(
-                f"{type(self).__name__} must have a base that counts no rounds, because it does "
-                f"not step it in every round, got {checks.repr_line(self.base)}"
-            )
-        knowledge = find_knowledge(self.base)
-        if knowledge is not None and (knowledge.kind == "cumulative" or knowledge.in_contexts):
-            what = "contexts" if knowledge.in_contexts else "a limit on the average"
-            raise InvalidValueError(
-                f"{type(self).__name__} must have a base without {what}, which it would not keep, "
-                f"got {checks.repr_line(knowledge)}"
+                f"{mine} must have a base that counts no rounds, because it does not step it in "
+                f"every round: put {mine} into {its} instead, got a {its}"
             )
         if self.rests_on_convexity and knowledge is not None and not knowledge.convex:
             raise InvalidValueError(
-                f"{type(self).__name__} assumes a convex g, got knowledge with convex = False"
+                f"{type(self).__name__} assumes a convex g, got one with convex = False: take its "
+                "base alone"
             )
 
     @classmethod
@@ -112,6 +121,11 @@ class Wrapper(Declared, Algorithm):
     def knowledge(self) -> Any:
         """The knowledge of the base; None if it certifies nothing."""
         return self.base.knowledge if isinstance(self.base, Certified | Wrapper) else None
+
+    @property
+    def ramp(self) -> Any:
+        """How far an action may be from the last one; None for any distance."""
+        return getattr(self.base, "ramp", None)
 
     @property
     def counts_rounds(self) -> bool:
@@ -160,6 +174,19 @@ class Wrapper(Declared, Algorithm):
         return f"{type(self).__name__}.around({', '.join(words)})"
 
 
+_WORDS = {"ramp": "a ramp", "context": "contexts", "average": "a limit on the average"}
+"""What a base may have that a wrapper may not keep."""
+
+_REFUSALS = {
+    "ramp": "what it plays may be further from the last action, so leave the ramp out",
+    "context": "Theorem X1 needs the context of each reading and of each action, so give a drift "
+    "that bounds what contexts change",
+    "average": "every round counts, also those of orders and own actions, which only the rule "
+    "itself is told of, so play the rule without it",
+}
+"""Why a wrapper keeps none of them, unless it says otherwise."""
+
+
 class OfBase(EveryRound):
     """A theorem that assumes another one, of every round.
 
@@ -200,6 +227,15 @@ class FromBase(OfBase):
     def regret_exponent(self) -> float | None:
         """That of the base."""
         return self.each.regret_exponent
+
+
+def without_ramp(algorithm: Any) -> Any:
+    """Return the same rule without a ramp."""
+    if getattr(algorithm, "ramp", None) is None:
+        return algorithm
+    if isinstance(algorithm, Wrapper):
+        return algorithm.with_base(without_ramp(algorithm.base))
+    return algorithm.of(algorithm.proposer, algorithm.knowledge)
 
 
 def action_played(state: State, feedback: Feedback) -> Array:
