@@ -19,6 +19,7 @@ from surefoot.cli.app import app
 from surefoot.controller.check import check, players
 from surefoot.core.feedback import Feedback
 from surefoot.core.plain import decode, encode
+from surefoot.guarantees import safety_of
 from surefoot.knowledge import Curvature, EmptyRegionError, Errors, LipschitzBall, LipschitzHull
 from surefoot.problems.constraints import Between
 from surefoot.proposers import Adam
@@ -414,6 +415,15 @@ def test_the_base_steps_with_the_mean_gradient_of_a_block():
     for grad in ([1.0, 0.0], [3.0, -2.0]):
         state, _ = held.step(state, Feedback(np.array(grad)))
     assert state.x.tolist() == [-2.0, 1.0]
+
+
+def test_a_wrapper_says_what_is_proved_of_it():
+    held = Held(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), every=3)
+    expected = "Theorem E (certified by LipschitzHull), in blocks of 3 rounds"
+    assert safety_of(held).name == expected
+    ball = LipschitzBall(G_g=1.0, reach=1.0)
+    found = safety_of(Certified(proposer=Adam(eta=0.1), knowledge=ball)).name
+    assert found == "the Lipschitz constant alone (certified by LipschitzBall)"
 
 
 def test_a_wrapper_rejects_what_it_would_not_keep():

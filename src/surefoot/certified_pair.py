@@ -106,15 +106,17 @@ class Pair(InContexts, OfParts):
         untyped: Any = knowledge
         has_contexts = knowledge.in_contexts and untyped.context.argument == "context"
         if learner.in_contexts and not has_contexts:
-            raise checks.invalid(
-                "knowledge", f"of contexts for {type(learner).__name__}", knowledge
+            raise InvalidValueError(
+                f"knowledge must have a context for {type(learner).__name__}, which learns from "
+                f"contexts: take ContextHull, got a {type(knowledge).__name__}"
             )
         if not learner.reads_slopes:
             knowledge = _certify_by_values(knowledge, learner)
         if missing := sorted(learner.reads - knowledge.offers):
             raise InvalidValueError(
-                f"{type(learner).__name__} reads region.{missing[0]}, which "
-                f"{type(knowledge).__name__} does not offer"
+                f"knowledge must offer region.{missing[0]} for {type(learner).__name__}, which "
+                f"steers by it: take another proposer, as Leader or Proposals, got a "
+                f"{type(knowledge).__name__}"
             )
         limit = None if ramp is None else check_ramp(ramp, knowledge)
         vars(self).update(proposer=learner, knowledge=knowledge, ramp=limit)
@@ -239,7 +241,15 @@ def as_proposer(candidate: Any) -> Proposer:
 
 def _certify_by_values(knowledge: Knowledge, learner: Proposer) -> Knowledge:
     """Return knowledge for which subgradients only steer; raise unless values certify."""
-    if knowledge.slopes == "certify" or knowledge.row_count > 1:
-        rule = f"of one limit that values certify, for {type(learner).__name__}"
-        raise checks.invalid("knowledge", rule, knowledge)
+    kind, name = type(knowledge).__name__, type(learner).__name__
+    if knowledge.row_count > 1:
+        raise InvalidValueError(
+            f"knowledge must be of one limit for {name}, because values alone do not say how each "
+            f"of several turns: tell the largest g, got a {kind} of {knowledge.row_count}"
+        )
+    if knowledge.slopes == "certify":
+        raise InvalidValueError(
+            f"knowledge must certify by values for {name}, which is told no slopes: take a G_g "
+            f"(LipschitzHull), or ValuesAveraging, which measures slopes, got a {kind}"
+        )
     return replace(knowledge, errors=replace(knowledge.errors, slope=math.inf))

@@ -13,6 +13,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import counts_rounds, tuning
 from surefoot.core.arrays import freeze, norm
 from surefoot.core.constants import Constants
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Count
 from surefoot.core.parameters import positive
@@ -123,8 +124,11 @@ class Measuring(Wrapper):
         knowledge: Any = self.knowledge
         fits = isinstance(self.base, Certified) and isinstance(knowledge, Curvature)
         if not fits or knowledge.errors.drift or knowledge.errors.slope:
-            rule = "a Curvature without drift and slope error, which is measured"
-            raise checks.invalid("knowledge", rule, knowledge)
+            raise InvalidValueError(
+                "knowledge must be a Curvature without drift and slope_error, because slopes are "
+                "measured by differences of rounds: where g drifts take ValuesFollower with a G_g, "
+                f"got {checks.repr_line(knowledge)}"
+            )
         if self.length is not None and self.length < 2.0**-40 * knowledge.reach:
             raise checks.invalid("length", "above the rounding of an action", self.length)
 

@@ -122,11 +122,18 @@ class Averaged(Wrapper):
             raise InvalidValueError(f"longest must be a power of 2, got {self.longest!r}")
         errors, needs, name = errors_of(self.base), self.needs, type(self.base).__name__
         if errors is None:
-            rule = f"a certified rule that takes a value_error, got {name}"
+            rule = f"a certified rule, which allows for the error of an average, got {name}"
         elif needs.separately:
-            rule = "a rule for one constraint, got one that sees several"
+            rule = (
+                "a rule for one limit, got one that is told several: tell the largest of them, or "
+                "give each limit a value_error"
+            )
         elif not (needs.constraint_subgradients or "G_g" in self.knowledge.constants):
-            rule = f"one that sees slopes, or has a G_g to carry readings by, got {name}"
+            kind = type(self.knowledge).__name__
+            rule = (
+                "told slopes, or have a G_g, by which readings of several actions are one average, "
+                f"got a {name} by {kind}"
+            )
         elif errors.value:
             rule = f"without a value_error: Averaged estimates it, got {errors.value!r}"
         else:

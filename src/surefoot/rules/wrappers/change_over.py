@@ -170,8 +170,10 @@ class ChangeOver(Wrapper):
         knowledge: Any = self.base.knowledge if isinstance(self.base, Certified) else None
         if type(knowledge) not in (LipschitzHull, CertifiedLength):
             what = type(self.base if knowledge is None else knowledge).__name__
-            rule = "one that is certified by G_g: LipschitzHull or CertifiedLength"
-            raise InvalidValueError(f"base must be {rule}, got {what}")
+            raise InvalidValueError(
+                "base must be certified by G_g, as LeaderFollower and CertifiedPFS are, because "
+                f"the second rule plays by the same constant, got {what}"
+            )
         for name in ("value", "slope", "drift"):
             if getattr(knowledge.errors, name):
                 raise _refuse_error(name, getattr(knowledge.errors, name))
@@ -396,7 +398,7 @@ def refuse_errors(constants: Constants) -> None:
 
 def _refuse_error(name: str, size: float) -> InvalidValueError:
     full = name if name == "drift" else f"{name}_error"
-    rule = "0 for Change-over, whose budget counts exact readings of one g"
+    rule = "0 for Change-over, whose budget counts exact readings of one g: take its base alone"
     return checks.invalid(full, rule, size)
 
 

@@ -146,8 +146,9 @@ class CostProbing(Wrapper):
             )
         if reason := self.knowledge.obstacle_to_margins:
             raise InvalidValueError(
-                f"base must have knowledge that uses only the reported g, because CostProbing "
-                f"reports a larger one, got {type(self.knowledge).__name__}, {reason}"
+                "base must bound how much g rises over a probe, which CostProbing adds to g: give "
+                "a G_g or beta, or tell gradients of the cost to the base alone, got a "
+                f"{type(self.knowledge).__name__}, {reason}"
             )
         _ = self._each
 

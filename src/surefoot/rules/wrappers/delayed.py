@@ -115,7 +115,8 @@ class Delayed(Wrapper):
         super().__post_init__()
         if not self.copies and self.errors is None:
             raise InvalidValueError(
-                f"copies must be True but for a certified rule, got a {type(self.base).__name__}"
+                f"copies must be True for {type(self.base).__name__}: only certificates say what "
+                "may be played before a reading comes, got False"
             )
         knowledge = find_knowledge(self.base)
         if self.ramp is not None and (self.copies or self.errors.drifts):
@@ -139,8 +140,8 @@ class Delayed(Wrapper):
             )
         if not self.copies and knowledge is not None and "late" not in knowledge.allows:
             raise InvalidValueError(
-                f"copies must be True for {type(knowledge).__name__}, which allows for no late "
-                "readings, got False"
+                f"copies must be True for {type(knowledge).__name__}, which certifies by the "
+                "reading of the last action and allows for no late one, got False"
             )
 
     def inherit(self, each: Guarantee) -> Guarantee:
