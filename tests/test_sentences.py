@@ -13,10 +13,10 @@ from surefoot.knowledge import Column, Curvature, Errors, Grid, LipschitzHull
 from surefoot.problems.calibration import from_log
 from surefoot.proposers import Descent, Leader
 from surefoot.rules import (
-    Averaged,
     CertifiedDualAveraging,
     CertifiedOGD,
     CertifiedPFS,
+    CostProbing,
     Delayed,
     LeaderFollower,
     MovingBalls,
@@ -108,12 +108,10 @@ def test_constructors_of_certified_rules_take_a_ramp(player):
         lambda: RegionFilter.default(KNOWN, ramp=0.1),
         lambda: ValuesFollower.default(KNOWN, None, BALL, ramp=0.1),
         lambda: Delayed(base=LeaderFollower(G_g=1.0, domain=BALL, ramp=0.1), delay=1),
-        lambda: Averaged(
-            base=LeaderFollower(G_g=1.0, domain=BALL, ramp=0.1), sigma=0.1, failure=0.1
-        ),
+        lambda: CostProbing(base=LeaderFollower(G_g=1.0, domain=BALL, ramp=0.1), length=0.1),
     ],
 )
-def test_tunings_and_wrappers_take_no_ramp(make):
+def test_tunings_copies_and_pairs_take_no_ramp(make):
     with pytest.raises((SurefootError, TypeError), match="ramp"):
         make()
 

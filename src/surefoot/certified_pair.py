@@ -115,7 +115,7 @@ class Pair(InContexts, OfParts):
         if missing := sorted(learner.reads - knowledge.offers):
             raise InvalidValueError(
                 f"knowledge must offer region.{missing[0]} for {type(learner).__name__}, which "
-                f"steers by it: take another proposer, as Leader or Proposals, got a "
+                f"steers by it: take one that does not, as Proposals, got a "
                 f"{type(knowledge).__name__}"
             )
         limit = None if ramp is None else check_ramp(ramp, knowledge)

@@ -175,9 +175,9 @@ def test_a_kind_cannot_write_what_the_base_checks(name):
 
 
 def test_a_proposer_reads_only_what_a_kind_offers():
-    with pytest.raises(ValueError, match=r"Descent reads region\.longest, which Forgetful does"):
+    with pytest.raises(ValueError, match=r"knowledge must offer region\.longest for Descent"):
         Certified(proposer=Descent(radius=1.0), knowledge=Forgetful())
-    with pytest.raises(ValueError, match=r"Leader reads region\.depth, which Forgetful does not"):
+    with pytest.raises(ValueError, match=r"knowledge must offer region\.depth for Leader"):
         Certified(proposer=Leader(domain=Ball(1.0)), knowledge=Forgetful())
 
 

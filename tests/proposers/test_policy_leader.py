@@ -124,7 +124,7 @@ def test_the_sums_of_the_regret_are_kept_where_slopes_are_exact():
 
 
 def test_bad_input_is_one_sentence():
-    with pytest.raises(InvalidValueError, match="knowledge must be of contexts for PolicyLeader"):
+    with pytest.raises(InvalidValueError, match="knowledge must have a context for PolicyLeader"):
         Certified(proposer=PolicyLeader(radius=1.0), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
     known = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0))
     player = Certified(proposer=PolicyLeader(radius=1.0, features=lambda c: [c]), knowledge=known)

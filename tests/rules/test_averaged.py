@@ -363,14 +363,14 @@ def test_readings_that_contradict_each_other_are_named():
         ({"longest": 100}, "longest must be a power of 2, got 100"),
         ({"longest": 0}, "longest must be a whole number >= 1, got 0"),
         ({"warm": -1.0}, "warm must be a finite number >= 0, got -1.0"),
-        ({"base": OGD(eta=0.1, domain=Ball(1.0))}, "base must be a certified rule that takes a"),
+        ({"base": OGD(eta=0.1, domain=Ball(1.0))}, "base must be a certified rule, which allows"),
         (
             {
                 "base": CertifiedOGD(
                     knowledge=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0
                 )
             },
-            "base must be a rule for one constraint, got one that sees several",
+            "base must be a rule for one limit, got one that is told several",
         ),
         (
             {
@@ -378,7 +378,7 @@ def test_readings_that_contradict_each_other_are_named():
                     knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0, start_slope=1.0
                 )
             },
-            "base must be one that sees slopes, or has a G_g to carry readings by, got Values",
+            "base must be told slopes, or have a G_g, by which readings",
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},
@@ -422,3 +422,32 @@ def test_between_two_faces_noise_does_not_send_the_follower_to_and_fro():
         ways.append(float(np.linalg.norm(state.x - before)))
     # 0.06 where the follower went to the outer ends of the readings at the other face
     assert np.mean(ways[200:]) < 0.02
+
+
+# --- ramps ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-3])
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_an_average_keeps_the_ramp_of_its_rule(drift, seed):
+    rng, r = np.random.default_rng(seed), 0.05
+    moving = {"drift": drift, "start_bound": -0.2} if drift else {}
+    base = LeaderFollower(G_g=1.0, domain=Ball(1.0), ramp=r, **moving)
+    loop = Controller(Averaged(base=base, sigma=0.005, failure=1e-9), [0.0, 0.0])
+    limit, last, way = 0.5, None, np.array([-0.6, -0.8])
+    for t in range(120):
+        x = loop.ask()
+        assert x[1] <= limit
+        assert last is None or np.linalg.norm(x - last) <= r * (1 + 1e-9)
+        last = x
+        way = rng.normal(size=2) if rng.random() < 0.1 else way
+        reading = float(x[1]) - limit + 0.005 * float(rng.choice([-1.0, 1.0]))
+        if rng.random() < 0.05 and not drift:
+            loop.tell(missing=True)
+        else:
+            loop.tell(
+                cost_gradient=way, constraint_value=reading, constraint_subgradient=[0.0, 1.0]
+            )
+        limit -= drift * (1.0 if t % 100 < 60 else -1.0)
+    assert np.linalg.norm(last) > 0.1

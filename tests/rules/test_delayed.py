@@ -456,7 +456,7 @@ def test_rules_that_do_not_explain_may_be_late_too():
     [
         ({"delay": 0}, "delay must be a whole number >= 1, got 0"),
         ({"delay": 1.5}, "delay must be a whole number >= 1, got 1.5"),
-        ({"copies": False}, "copies must be True but for a certified rule, got a PFS"),
+        ({"copies": False}, "copies must be True for PFS: only certificates say"),
         ({"base": Ball(1.0)}, "base must be an algorithm with init and step"),
     ],
 )

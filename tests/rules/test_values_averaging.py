@@ -296,11 +296,11 @@ def test_a_controller_goes_on_in_the_middle_of_a_probe(tmp_path):
     [
         (
             {"knowledge": Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1))},
-            "knowledge must be a Curvature without drift and slope error, which is measured",
+            "knowledge must be a Curvature without drift and slope_error, because slopes",
         ),
         (
             {"knowledge": Curvature(beta=1.0, reach=1.0, errors=Errors(slope=0.1))},
-            "knowledge must be a Curvature without drift and slope error, which is measured",
+            "knowledge must be a Curvature without drift and slope_error, because slopes",
         ),
         (
             {"knowledge": 1.0},
