@@ -382,7 +382,7 @@ def test_readings_that_contradict_each_other_are_named():
         ),
         (
             {"base": LeaderFollower(G_g=1.0, domain=Ball(1.0), value_error=0.1)},
-            "base must be without a value_error: Averaged estimates it, got 0.1",
+            "base must be without a value_error, which Averaged estimates: leave one",
         ),
     ],
 )

@@ -135,7 +135,10 @@ class Averaged(Wrapper):
                 f"got a {name} by {kind}"
             )
         elif errors.value:
-            rule = f"without a value_error: Averaged estimates it, got {errors.value!r}"
+            rule = (
+                "without a value_error, which Averaged estimates: leave one of both out, got "
+                f"{errors.value!r}"
+            )
         else:
             return
         raise InvalidValueError(f"base must be {rule}")

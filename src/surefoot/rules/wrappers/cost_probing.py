@@ -98,9 +98,10 @@ class CostProbing(Wrapper):
     estimates that there are keep their mean.
 
     A round without a cost, or one in which another action was played, leaves its pair without an
-    estimate. Under drift the base allows for three rounds between two of its own, and a
-    ``start_bound`` rises by :math:`\rho`, as g does. A game draws the unit vectors; elsewhere they
-    come from ``seed`` and the round.
+    estimate. One that is missed with the action held only delays its pair, unless g drifts: then
+    the centre's reading would age. Under drift the base allows for three rounds between two of its
+    own, and a ``start_bound`` rises by :math:`\rho`, as g does. A game draws the unit vectors;
+    elsewhere they come from ``seed`` and the round.
 
     Args:
         base: a certified rule that learns from gradients of the cost. Its domain is a set whose
@@ -333,14 +334,17 @@ class CostProbing(Wrapper):
     def rest(self, state: CostProbingState, x: Array) -> CostProbingState:
         """Return the state after a round without a reading; x is the next action.
 
-        The base keeps its centre, from which the next pair begins.
+        The base keeps its centre, from which the next pair begins. If g does not drift, an action
+        that is held is as good in the next round, and its pair goes on.
         """
-        x = freeze(np.array(x))
+        x, is_held = freeze(np.array(x)), bool((x == state.x).all())
         if self._is_new(state):
             base = self._restart(state, x)
         else:
             base = rest(self._each, state.base, state.base.x)
-        return state._replace(x=x, base=base, turn=0, first=(), rounds=state.rounds + 1.0)
+        if self.errors.drifts or not is_held:
+            state = state._replace(turn=0, first=())
+        return state._replace(x=x, base=base, rounds=state.rounds + 1.0)
 
     def _restart(self, state: CostProbingState, x: Array) -> Any:
         """Return the base at a new start; a start_bound is that of the old one alone."""
