@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.knowledge.test_estimate import HAND, Kinked, see
 
 from surefoot import Ball, Certified, Feedback
 from surefoot.knowledge import EmptyRegionError, Errors, EstimatedHull, Grid, LogCertificate
 from surefoot.proposers import Leader, Probing
 from surefoot.proposers.proposals import Proposals
 from surefoot.sets import Box
-from tests.knowledge.test_estimate import HAND, Kinked, see
 
 ROUNDING = Fraction(1, 2**40)
 """What rounding may take of numbers of the size of 1, for rows as long as they are here."""
@@ -194,9 +194,9 @@ def test_no_violation_is_larger_than_was_allowed_whatever_the_errors():
 
 
 def test_a_step_under_errors_by_hand():
-    # HAND in B(0, 2), values 0.1 too low. The start: -1.1 + 0.1 is at most -1, so 1/2 is proved and
-    # 1 used. At 0.99, g = 0.8 is read as 0.7: outside by 0.6 at least, on a slack of 1. The slope is
-    # at least 1.6, and 3.9 by what was read of it.
+    # HAND in B(0, 2), values 0.1 too low. The start is at most -1.1 + 0.1: 1/2 is proved, 1 used.
+    # At 0.99, g = 0.8 is read as 0.7: outside by 0.6 at least, on a slack of 1. The slope is at
+    # least 1.6, and 3.9 by what was read of it.
     knowledge = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.1, slope=0.1))
     memory = see(knowledge, knowledge.init(np.zeros(1)), 0.0, -1.1, 0.5)
     assert (memory.proved, memory.used) == pytest.approx((0.5, 1.0), rel=1e-12)

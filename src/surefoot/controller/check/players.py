@@ -123,7 +123,7 @@ class Player:
         """Whether a return path is no faster than the ramp: where points between may be played."""
         domain = self.kind.domain
         is_grid = isinstance(domain, dict) and domain.get("class") == "Grid"
-        return self.kind.convex and not self.kind.in_contexts and not is_grid
+        return self.kind.convex and not is_grid
 
     @property
     def words(self) -> str:
