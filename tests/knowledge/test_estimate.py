@@ -303,8 +303,9 @@ def test_rounds_that_nobody_measured_count_where_a_number_is_allowed(k, largest)
 
 
 def test_rounds_that_errors_hide_are_not_counted_and_the_sentence_says_so():
-    # g = 1.04 x - 1 is read 0.05 too low: outside by 0.04 in every round but the first.
-    knowledge = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.05, slope=0.6))
+    # g = 1.04 x - 1 is read 0.05 too low: outside by 0.02 in every round but the first.
+    errors = Errors(value=0.05, slope=0.6)
+    knowledge = EstimatedHull(domain=Ball(1.0), theta=1.02, errors=errors)
     state = (player := filter_of(knowledge)).init(np.zeros(1))
     for _ in range(9):
         g = 1.04 * float(state.x[0]) - 1.0
@@ -312,8 +313,8 @@ def test_rounds_that_errors_hide_are_not_counted_and_the_sentence_says_so():
         state = player.update(state, seen)
     assert 0 < g < 0.1
     assert str(knowledge.estimate(state.memory)) == (
-        "G_g unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside by more than 0.1 if "
-        "G_g <= 4"
+        "G_g unknown: 1 is proved, 1.02 is used; at most 2 more rounds outside by more than 0.1 if "
+        "G_g <= 1.06"
     )
 
 

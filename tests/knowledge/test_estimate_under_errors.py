@@ -271,6 +271,46 @@ def test_without_the_error_in_the_count_a_feasible_round_would_be_counted():
     assert (memory.outside, memory.back) == (0, False)
 
 
+def test_a_slope_that_errs_proves_less_than_the_way_to_it():
+    # |s| - 10 < 0: the rise of 1.8 over 0.99 counts. An exact slope is as steep as any way to it.
+    known = EstimatedHull(domain=Ball(2.0), errors=Errors(slope=10.0))
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0, 0.5)
+    assert see(known, memory, 0.99, 0.8, 4.0).proved == pytest.approx(1.8 / 0.99, rel=1e-9)
+
+
+def test_a_poor_first_reading_does_where_a_bound_on_the_start_is_known():
+    errors = Errors(value=0.5)
+    known = EstimatedHull(domain=Ball(2.0), errors=errors, start_bound=-0.25)
+    memory = see(known, known.init(np.zeros(1)), 0.0, 0.125)
+    assert memory.first == pytest.approx(0.125, rel=1e-12)
+    assert known.region(memory, errors).nearest(np.array([3.0])) == pytest.approx([1.0], rel=1e-9)
+    without = EstimatedHull(domain=Ball(2.0), errors=errors)
+    with pytest.raises(ValueError, match="the start must be strictly feasible, by more than the e"):
+        see(without, without.init(np.zeros(1)), 0.0, -0.5)
+    assert "the start is strictly feasible" in without.premises
+    assert "g at the start is at most -0.25 in every round" in known.premises
+
+
+def test_an_estimate_that_leaves_no_ball_leaves_what_was_seen():
+    # A slack of 1e-150 has a ball by the first estimate, and none by a slope of 1.
+    knowledge = EstimatedHull(domain=Box([-1.0], [1.0]))
+    player = Certified(proposer=Proposals(), knowledge=knowledge)
+    state, seen = player.init(np.zeros(1)), []
+    for _ in range(5):
+        g = float(state.x[0]) - 1e-150
+        seen.append(g)
+        state = player.update(state, Feedback(None, g, proposal=np.ones(1)))
+    assert [g > 0 for g in seen] == [False, True, False, False, False]
+
+
+def test_a_set_of_one_point_is_played():
+    player = Certified(proposer=Proposals(), knowledge=EstimatedHull(domain=Box([0.5], [0.5])))
+    state = player.init(np.array([0.5]))
+    for _ in range(3):
+        state = player.update(state, Feedback(None, -1.0, np.zeros(1), proposal=np.ones(1)))
+    assert state.x.tolist() == [0.5]
+
+
 def test_a_value_that_no_estimate_can_follow_is_refused():
     knowledge = EstimatedHull(domain=Ball(2.0))
     player = Certified(proposer=Proposals(), knowledge=knowledge)

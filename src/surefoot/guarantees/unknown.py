@@ -42,6 +42,7 @@ class Estimated(Guarantee):
         constant: which one is unknown, "G_g" or "beta".
         first: a lower bound on :math:`m_1`; that of a ball of radius R around the start's set, by
             start_slack, unless given.
+        start_bound: g at the start is at most this; None where that is not known.
 
     Example:
         >>> from surefoot import Constants
@@ -59,6 +60,7 @@ class Estimated(Guarantee):
     largest_violation: float | None = positive(default=None)
     constant: str = choice("G_g", "beta", default="G_g")
     first: float | None = positive(default=None)
+    start_bound: float | None = number(default=None)
 
     @property
     def constraint_form(self) -> ConstraintForm:
@@ -86,6 +88,14 @@ class Estimated(Guarantee):
     def allowed_errors(self) -> dict[str, float]:
         """The errors that the constants name."""
         return allowed_errors_of(self.constants)
+
+    @property
+    def _conditions_on_g(self) -> tuple[str, ...]:
+        """Assumptions on g that are not watched."""
+        words = super()._conditions_on_g
+        if self.start_bound is None:
+            return words
+        return (*words, f"g at the start is at most {self.start_bound:.6g}")
 
     def _list_uncovered(self) -> tuple[str, ...]:
         """Return the cases that feasibility does not cover."""

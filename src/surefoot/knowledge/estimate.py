@@ -291,7 +291,7 @@ class UnknownConstant(Knowledge):
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = violates or self._is_frozen(outside)
+        back = violates or self._is_frozen(outside) or not self.has_ball(part, used)
         counts = (outside, spent, back, memory.unseen, error)
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
@@ -304,6 +304,10 @@ class UnknownConstant(Knowledge):
     @cached_property
     def _exact(self) -> Errors:
         return Errors(evaluation=self.errors.evaluation)
+
+    def has_ball(self, part: Memory, used: float) -> bool:
+        """Return whether an estimate leaves anything but rounding of the slacks."""
+        return True
 
     def _is_certified(self, memory: EstimatedMemory, reading: Reading) -> bool:
         """Return whether an action is one that the last estimate certified."""
@@ -479,6 +483,12 @@ class EstimatedHull(UnknownConstant):
         if self.start_bound is not None and not self.start_bound < 0:
             raise checks.invalid("start_bound", "below 0", self.start_bound)
 
+    @property
+    def allows(self) -> frozenset[Capability]:  # type: ignore[override]
+        """As every unknown constant; with a bound on the start, a first reading that says less."""
+        known = {"known start"} if self.bounds_start else set()
+        return super().allows.union(known)
+
     @cached_property
     def known(self) -> LipschitzHull:
         """The hull with G_g = 1."""
@@ -507,7 +517,8 @@ class EstimatedHull(UnknownConstant):
         # A sum includes the rounding of g and of a distance, so it proves at most G_g.
         rounding, evaluation = self._rounding(len(x)), float(errors.evaluation)
         part: HullMemory = memory.part
-        for earlier in (part.anchor, part.last) if s is None and memory.first else ():
+        steep = s is not None and errors.slope == 0  # as steep as any way to it
+        for earlier in (part.anchor, part.last) if memory.first and not steep else ():
             rise = float(g - errors.value) - float(earlier.value) - 2 * evaluation
             proved = max(proved, rise / (float(norm(x - earlier.x)) + 2 * rounding))
         distance = self._distance_to_sphere(x, must_be_inside=not memory.first)
@@ -530,7 +541,8 @@ class EstimatedHull(UnknownConstant):
     def begin(self, proved: float, reading: Reading) -> float:
         """Return the larger of what the start proves and its slack over the size of the domain."""
         assert self.domain is not None
-        share = -float(reading.upper) / reach_from(self.domain, reading.x)
+        rounding = self._rounding(len(reading.x))
+        share = -float(reading.upper) / max(reach_from(self.domain, reading.x), rounding)
         first = max(super().begin(proved, reading), share, sys.float_info.min)
         return first if self.largest is None else min(first, self.largest)
 
@@ -538,7 +550,13 @@ class EstimatedHull(UnknownConstant):
         """Return a lower bound on the same, for every start that has a slack."""
         if isinstance(self.domain, Ball):
             return slack / float(self.domain.radius)
-        return slack / min(diameter_of(self.domain), 2 * self.reach)
+        return slack / max(min(diameter_of(self.domain), 2 * self.reach), UNIT * self.reach)
+
+    def has_ball(self, part: HullMemory, used: float) -> bool:
+        """Return whether the deepest action has a ball."""
+        deepest = min(float(part.anchor.value), float(part.last.value))
+        hull = self.with_constant(used)
+        return bool(hull.radius(deepest, hull._lost(len(part.last.x))) > 0)
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the violation of an action, per slack that its certificate used."""

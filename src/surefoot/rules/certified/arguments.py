@@ -94,7 +94,6 @@ class UnknownSlope(Declared):
                 rule = f"above {hidden:.6g}, twice the error of a value, which the start may hide"
                 raise checks.invalid("start_slack", rule, slack)
             first = knowledge.begin_with(max(proved))
-            slack = max(slack or 0.0, -(self.start_bound or 0.0))
         slope_error = self.slope_error if self.slope_error < math.inf else 0.0
         constants = Constants(
             R=knowledge.reach,
@@ -105,7 +104,12 @@ class UnknownSlope(Declared):
             evaluation_error=self.evaluation_error or None,
         )
         return Estimated(
-            constants, self.theta, self.violations, self.largest_violation, first=first
+            constants,
+            self.theta,
+            self.violations,
+            self.largest_violation,
+            first=first,
+            start_bound=self.start_bound,
         )
 
 
