@@ -486,8 +486,7 @@ class EstimatedHull(UnknownConstant):
     @property
     def allows(self) -> frozenset[Capability]:  # type: ignore[override]
         """As every unknown constant; with a bound on the start, a first reading that says less."""
-        known = {"known start"} if self.bounds_start else set()
-        return super().allows.union(known)
+        return super().allows | {"known start"} if self.bounds_start else super().allows
 
     @cached_property
     def known(self) -> LipschitzHull:
