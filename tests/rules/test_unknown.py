@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Constants, Controller, LeaderFollower, Tuned, play
+from surefoot.cli.list_ import _algorithm
 from surefoot.controller import Fleet, read_journal, replay
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.parameters import parameters_of
@@ -217,6 +218,12 @@ def test_a_fleet_learns_by_values_alone():
         fleet.tell(cost_gradient=[[-1.0], [-1.0]], constraint_value=values)
     assert [fleet.explain(str(i)).estimate.outside for i in range(2)] == [1, 0]
     np.testing.assert_allclose(fleet.ask(), 0.8, atol=0.05)
+
+
+@pytest.mark.parametrize("rule", [*RULES, CertifiedOGD])
+def test_the_list_shows_the_promise(rule):
+    tunings = {one["name"]: one for one in _algorithm(rule)["tunings"]}
+    assert tunings["unknown"]["feasibility"] == "few violations"
 
 
 def test_made_of_its_parts():
