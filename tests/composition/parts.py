@@ -23,6 +23,7 @@ from surefoot.knowledge import (
     AnnouncedDrift,
     Column,
     Columns,
+    ContextHull,
     Curvature,
     Errors,
     Grid,
@@ -183,15 +184,21 @@ class Specimen:
     def rows(self) -> tuple[Any, ...]:
         """A knowledge for each row: slopes of all, or of the one and curvatures of the next."""
         errors, reach = Errors(**self.errors), max(self.world.reach, 4.0)
+        shared: dict[str, Any] = {"reach": reach, "errors": errors}
         made: list[Any] = []
         mixes = bool(self.rng.integers(2))
+        if self.setting.context:
+            shared |= {"context": self.context, "start_bound": self.start_bound}
+            hull = ContextHull
+        else:
+            hull = LipschitzHull
         for i, steep in enumerate(self.world.slopes):
-            if mixes and i % 2:
+            if mixes and i % 2 and not self.setting.context:
                 bend = self.world.beta * self.factor
                 made.append(Curvature(beta=bend, reach=reach, errors=errors))
             else:
                 steep = max(steep, 2.0**-10) * self.factor
-                made.append(LipschitzHull(G_g=steep, reach=reach, errors=errors))
+                made.append(hull(G_g=steep, **shared))
         return tuple(made)
 
     @property
@@ -313,6 +320,8 @@ def settings_of(kind: type) -> Iterator[Setting]:
     """Yield all ways to make a kind of knowledge: every error, set, context and option."""
     names = parameters_of(kind)
     contexts = list(CONTEXTS) if "context" in names else [""]
+    if hasattr(kind, "context") and "context" not in names:  # its rows may be in contexts
+        contexts = ["", *CONTEXTS]
     always = EXACT.get(kind.__name__, ())
     optional = [n for n, one in names.items() if not one.is_required and n not in ALWAYS | FIXED]
     options: list[tuple[str, ...]] = [always]
