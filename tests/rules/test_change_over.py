@@ -521,7 +521,7 @@ def hull(**more):
             LeaderFollower(
                 G_g=1.0,
                 domain=Ball(1.0),
-                context=sf.knowledge.Additive(lambda c: c),
+                context=sf.knowledge.Column(adds=1.0),
                 start_bound=-0.5,
             ),
             "without contexts",
