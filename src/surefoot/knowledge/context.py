@@ -27,8 +27,8 @@ also bounds how fast g moves (:attr:`ContextKind.largest_step`), which ramps nee
 in numbers, its *place*, is read once, when it is told.
 
 Rounding. With K columns, u = 2^-53 and S the sum of the absolute parts, each part has two roundings
-and their sum K - 1; with the last addition a rise errs by hardly more than (K + 2)uS: (K + 1)2uS are
-added to it.
+and their sum K - 1. With the last addition a rise errs by hardly more than (K + 2)uS, and
+(K + 1)2uS are added to it.
 """
 
 from __future__ import annotations
