@@ -418,12 +418,12 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
-            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+            "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
             0.1,
             LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
-            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+            "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
             0.1,

@@ -205,6 +205,13 @@ class ContextHull(LipschitzHull):
 
     context: Any = instance_of(ContextKind)
 
+    @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex: joint contexts certify means of choices."""
+        if self.context.is_joint and self.start_bound is None:
+            return "which in joint contexts may certify no choice: give a start_bound"
+        return ""
+
     def lengths(self, d: int) -> dict[str, int]:
         """Return how long parts of its memory may become."""
         return {"seen": KEPT + 2}

@@ -46,10 +46,10 @@ from surefoot.core.types import Array, Certificate, Set
 from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit
 from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.choices import Choices
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.contradictions import check_proposal
 from surefoot.knowledge.estimate import UnknownConstant
-from surefoot.knowledge.grid import Grid
 from surefoot.knowledge.hull import HullMemory, HullRegion, LipschitzHull
 from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.knowledge.region import Region, RegionWrapper
@@ -71,12 +71,25 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
     if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
         where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
         raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
-    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(
-        knowledge.domain, Grid
-    )
-    if knowledge.errors.drifts and not has_return_path:
-        raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
+    domain = knowledge.domain
+    is_chosen = isinstance(domain, Choices)
+    if knowledge.errors.drifts and (is_chosen or not isinstance(knowledge, LipschitzHull)):
+        rule = "that of a LipschitzHull on a convex domain, if g drifts (Theorem R)"
+        raise checks.invalid("ramp", rule, knowledge)
+    if is_chosen:
+        _check_gaps(numbers, domain, ramp)
     return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
+
+
+def _check_gaps(numbers: Array, choices: Choices, ramp: Any) -> None:
+    """Raise for an entry whose choices are further apart than its ramp."""
+    gap, ramps = np.broadcast_arrays(choices.gaps[0], numbers)
+    if (short := gap > ramps).any():
+        i = int(short.argmax())
+        raise InvalidValueError(
+            f"ramp must be at least {gap[i]:g}, or entry {i} of {checks.repr_line(choices)} could "
+            f"never be moved from 0, got {ramp!r}"
+        )
 
 
 def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:

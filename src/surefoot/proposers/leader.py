@@ -89,7 +89,7 @@ from surefoot.core.kernel_constants import (
     SHALLOW,
     WAY_SHARE,
 )
-from surefoot.core.parameters import algorithm, count, positive, projectable
+from surefoot.core.parameters import algorithm, count, learnable, positive
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
@@ -183,7 +183,7 @@ class Leader(Proposer):
     r"""Leaders that learn, and a proposal that follows them; the formulas are the module's.
 
     Args:
-        domain: a set that contains the feasible set.
+        domain: a set that contains the feasible set; of choices it is the box around them.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
         leader: a learner that needs only cost gradients; it leads instead of those above.
@@ -191,7 +191,7 @@ class Leader(Proposer):
             :math:`\eta_t = 2/(Ht)`.
     """
 
-    domain: Set = projectable()
+    domain: Set = learnable()
     cuts: int | None = count(2, default=None)
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)

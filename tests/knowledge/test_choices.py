@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from surefoot import OGD, Constants, Controller, Feedback, LeaderFollower
+from surefoot import OGD, Constants, Controller, Feedback
 from surefoot.certified import Certified
 from surefoot.controller.check import check
 from surefoot.knowledge import (
@@ -166,9 +166,7 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
         player.update(state, Feedback(None, -0.05, np.ones(1), proposal=far))
 
 
-@pytest.mark.parametrize(
-    "kind", [Additive(), LipschitzContext(1.0), JointContext(1.0), AnnouncedDrift()], ids=repr
-)
+@pytest.mark.parametrize("kind", [Additive(), LipschitzContext(1.0), AnnouncedDrift()], ids=repr)
 def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
     grid = Grid(0.25, Box([0.0], [2.0]))
     player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
@@ -236,7 +234,6 @@ def test_a_journal_keeps_the_grid(tmp_path):
         (lambda: Grid(0.5, Box([0.1], [0.4])), "step must leave a point in"),
         (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),
         (lambda: OGD(eta=0.1, domain=Grid(0.1, BOX)), "domain must be convex"),
-        (lambda: LeaderFollower(G_g=1.0, domain=Grid(0.1, BOX)), "domain must be convex"),
         (lambda: CertifiedOGD.default(SMOOTH, None, Grid(0.1, BOX)), "domain must be convex"),
         (
             lambda: CertifiedDualAveraging.default(SMOOTH, None, Grid(0.1, BOX)),
@@ -328,7 +325,9 @@ def test_no_way_back_leads_between_grid_points(tmp_path):
             hows.add(controller.explain().certificate.how)
         assert known.domain.contains(controller.ask())
     assert hows == {"held", "retreated"}
-    with pytest.raises(ValueError, match=r"speed must be None on a Grid: nothing .* got 0.03"):
+    with pytest.raises(
+        ValueError, match=r"speed must be None between choices: nothing .* got 0.03"
+    ):
         controller.retreat("slowly", speed=0.03)
     controller.close()
     assert check(str(path))[0]
