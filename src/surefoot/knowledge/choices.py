@@ -402,10 +402,8 @@ class OnChoices(RegionWrapper):
 
     def shift(self, x: Array, i: int, length: float) -> float:
         """Return how far along an entry the next certified choice is; 0 where none is."""
-        for size in (
-            length,
-            *(float(np.broadcast_to(gap, len(x))[i]) for gap in self.choices.gaps),
-        ):
+        gaps = (float(np.broadcast_to(gap, len(x))[i]) for gap in self.choices.gaps)
+        for size in (length, *gaps):
             for way in (size, -size):
                 point = x.copy()
                 point[i] += way

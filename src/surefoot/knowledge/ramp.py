@@ -72,11 +72,11 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
         where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
         raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
     domain = knowledge.domain
-    is_chosen = isinstance(domain, Choices)
-    if knowledge.errors.drifts and (is_chosen or not isinstance(knowledge, LipschitzHull)):
+    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(domain, Choices)
+    if knowledge.errors.drifts and not has_return_path:
         rule = "that of a LipschitzHull on a convex domain, if g drifts (Theorem R)"
         raise checks.invalid("ramp", rule, knowledge)
-    if is_chosen:
+    if isinstance(domain, Choices):
         _check_gaps(numbers, domain, ramp)
     return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
 
