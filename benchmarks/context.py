@@ -20,11 +20,10 @@ from surefoot.certified import Certified
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Array
 from surefoot.knowledge import (
-    Additive,
+    Column,
+    Columns,
     ContextHull,
     EmptyRegionError,
-    JointContext,
-    LipschitzContext,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.sets import Box
@@ -92,10 +91,10 @@ def rules(cable: Cable) -> dict[str, Certified]:
     """Return the rules that are compared."""
     known: Any = {"G_g": cable.G_g, "domain": cable.domain}
     kinds = {
-        "Lipschitz": LipschitzContext(cable.k),
-        "one-sided": LipschitzContext(cable.k, one_sided=True),
-        "joint": JointContext(cable.k),
-        "additive": Additive(lambda c: cable.k * c),
+        "Lipschitz": Columns([Column(G_c=cable.k)]),
+        "one-sided": Columns([Column(G_c=cable.k, worse="up")]),
+        "joint": Columns([Column(G_c=cable.k)], joint=True),
+        "exact": Columns([Column(adds=cable.k)]),
     }
     change = cable.k * float(np.abs(np.diff(cable.contexts)).max())
     found = {"drift, the largest change": LeaderFollower(**known, drift=change * (1 + 1e-9))}
@@ -105,8 +104,8 @@ def rules(cable: Cable) -> dict[str, Certified]:
     policies = PolicyLeader(
         radius=1.5, features=lambda c: np.array([1.0, cable.k * c / cable.room])
     )
-    hull = ContextHull(**known, context=kinds["additive"])
-    return found | {"policies, additive": Certified(proposer=policies, knowledge=hull)}
+    hull = ContextHull(**known, context=kinds["exact"])
+    return found | {"policies, exact": Certified(proposer=policies, knowledge=hull)}
 
 
 def play(player: Certified, cable: Cable) -> tuple[float, int]:

@@ -17,15 +17,14 @@ from surefoot import Feedback
 from surefoot.certified import Certified
 from surefoot.core.types import Array, Context
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
+    Column,
+    Columns,
     ContextCurvature,
     ContextHull,
     ContextKind,
     Errors,
     Grid,
-    JointContext,
-    LipschitzContext,
 )
 from surefoot.rules import RegionFilter
 
@@ -50,14 +49,14 @@ class ContextRows(Rows):
         self.kind, self.factor = kind, factor
         self.most = 0.9 * self.depth
         self.size *= 2.8  # in the mildest of all contexts
-        self.length = 1 if isinstance(kind, Additive | AnnouncedDrift) else 2
+        self.length = len(kind.columns) if isinstance(kind, Columns) else 1
         self.place, self.path = np.zeros(self.length), 0.0
         steep = rng.normal(size=(len(self.rows), self.length))
         if self.is_one_sided:
             steep = np.abs(steep)
-        self.steep = G_C * (1 - 1e-15) * steep / np.linalg.norm(steep, axis=1, keepdims=True)
+        self.steep = G_C * (1 - 1e-15) * steep / np.abs(steep).max(axis=1, keepdims=True)
         shapes = ["cone", "rows", "dip"]
-        self.shape = shapes[int(rng.integers(3 if type(kind) is LipschitzContext else 2))]
+        self.shape = shapes[int(rng.integers(2 if kind.is_joint else 3))]
         if self.is_one_sided and self.shape == "dip":
             self.shape = "cone"
 
@@ -69,18 +68,18 @@ class ContextRows(Rows):
     @property
     def is_one_sided(self) -> bool:
         """Whether a larger context is never better."""
-        return isinstance(self.kind, LipschitzContext) and self.kind.one_sided
+        return isinstance(self.kind, Columns) and self.kind.columns[0].worse == "up"
 
     def shift(self) -> Any:
         """Return what the context adds to each row, or to all."""
-        if isinstance(self.kind, Additive):
+        if self.kind.is_exact:
             return float(self.place[0])
         if isinstance(self.kind, AnnouncedDrift):
             return self.path
         if self.shape == "rows":
             return self.steep @ self.place
         up = np.maximum(self.place, 0.0) if self.is_one_sided else self.place
-        far = G_C * (1 - 1e-15) * float(np.linalg.norm(up))
+        far = G_C * (1 - 1e-15) * float(np.abs(up).sum())
         return far if self.shape == "cone" else self.most - far
 
     def values(self, points: Array) -> Array:
@@ -111,8 +110,8 @@ class ContextRows(Rows):
             self.path = min(max(self.path + way, -2.0 * most), most)
             self.place = self.kind.read(self.factor * told, self.place)
             return self.place
-        is_additive = isinstance(self.kind, Additive)
-        size = most if is_additive else most / G_C / np.sqrt(2.0)
+        is_additive = self.kind.is_exact
+        size = most if is_additive else most / G_C / 2.0
         some = rng.random()
         if some < 0.35:
             near = self.place + 1e-3 * size * rng.normal(size=self.length)
@@ -147,7 +146,7 @@ class ContextGridRows(GridRows, ContextRows):
 
 def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
     """Attack a hull on a grid, in contexts that are added to g."""
-    world = ContextGridRows(rng, Additive(), factor, int(rng.integers(3, 100)))
+    world = ContextGridRows(rng, Columns([Column(adds=1.0)]), factor, int(rng.integers(3, 100)))
     world.grid = Grid(world.step)
     world.err()
     known: Any = ContextHull(
@@ -199,7 +198,7 @@ def attack_curvature(rng: np.random.Generator, factor: float) -> Tally:
     known: Any = ContextCurvature(
         beta=factor * world.beta,
         reach=world.size,
-        context=Additive(),
+        context=Column(adds=1.0),
         convex=False,
         errors=Errors(value=world.nu, slope=world.tau, evaluation=2 * world.error),
     )
@@ -207,10 +206,10 @@ def attack_curvature(rng: np.random.Generator, factor: float) -> Tally:
 
 
 KINDS: dict[str, Callable[[float], ContextKind]] = {
-    "additive context": lambda G_c: Additive(),
-    "Lipschitz context": LipschitzContext,
-    "one-sided context": partial(LipschitzContext, one_sided=True),
-    "joint context": JointContext,
+    "additive context": lambda G_c: Columns([Column(adds=1.0)]),
+    "Lipschitz context": lambda G_c: Columns([Column(G_c=G_c)] * 2),
+    "one-sided context": lambda G_c: Columns([Column(G_c=G_c, worse="up")] * 2),
+    "joint context": lambda G_c: Columns([Column(G_c=G_c)] * 2, joint=True),
     "told drift": lambda G_c: AnnouncedDrift(),
 }
 ATTACKS: dict[str, Callable[[np.random.Generator, float], Tally]] = {

@@ -9,7 +9,7 @@ from surefoot import Ball, Constants, Controller, Feedback, SurefootError
 from surefoot.certified import Certified
 from surefoot.controller import Fleet
 from surefoot.controller.serve import FleetService, Service
-from surefoot.knowledge import Additive, Curvature, Errors, Grid, LipschitzHull
+from surefoot.knowledge import Column, Curvature, Errors, Grid, LipschitzHull
 from surefoot.problems.calibration import from_log
 from surefoot.proposers import Descent, Leader
 from surefoot.rules import (
@@ -215,7 +215,7 @@ def test_after_a_contradiction_only_what_needs_no_refuted_constant_stands(
 @pytest.mark.parametrize("policy", ["hold", "retreat"])
 @pytest.mark.parametrize("bound", [-0.1, None])
 def test_in_contexts_a_halted_loop_goes_to_the_start(policy, bound):
-    player = LeaderFollower(G_g=1.0, domain=BOX, context=Additive(), start_bound=bound)
+    player = LeaderFollower(G_g=1.0, domain=BOX, context=Column(adds=1.0), start_bound=bound)
     loop = Controller(player, start=[-0.5], context=0.0, on_contradiction=policy)
     for slope in (1.0, 2.0, 2.0):
         x = float(loop.ask()[0])

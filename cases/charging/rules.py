@@ -15,7 +15,7 @@ from surefoot.certified import Certified
 from surefoot.controller import Controller
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Array
-from surefoot.knowledge import Additive, ContextHull, CurvatureRows, EmptyRegionError, Reading
+from surefoot.knowledge import Column, ContextHull, CurvatureRows, EmptyRegionError, Reading
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import DPP
 from surefoot.sets import Box
@@ -126,7 +126,7 @@ def certified_in_contexts(site: ChargingSite) -> ChargingRule:
     knowledge = ContextHull(
         G_g=LARGEST * float(np.sqrt((site.network.curvatures / ratings).max())),
         domain=Box(nothing, nothing + 1.0),
-        context=Additive(),
+        context=Column(adds=1.0),
         start_bound=MOST - 0.5,
     )
     player = Certified(proposer=Proposals(), knowledge=knowledge)

@@ -38,7 +38,7 @@ from surefoot.core.types import (
 )
 from surefoot.kernel_bridge import Compiled
 from surefoot.knowledge.base import Memory, Reading
-from surefoot.knowledge.ramp import keep_anchor, limit_steps
+from surefoot.knowledge.ramp import find_jump, keep_anchor, limit_steps
 from surefoot.proposers.base import Proposal
 
 __all__ = ["Certified"]
@@ -75,7 +75,7 @@ class Certified(Pair):
         x1 = checks.to_action(x1)
         if isinstance(self.ramp, tuple) and len(self.ramp) != x1.shape[-1]:
             raise checks.invalid("ramp", f"one number, or {x1.shape[-1]} as x1 has", self.ramp)
-        plan = Plan(x1) if self.knowledge.in_contexts else None
+        plan = Plan(x1, x1) if self.knowledge.in_contexts else None
         return CertifiedState(x1, self.knowledge.init(x1), self.proposer.init(x1), plan)
 
     @cached_property
@@ -129,13 +129,16 @@ class Certified(Pair):
         if self.ramp is not None:
             memory = keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
+        certain = feedback.action is None  # a step chose x, not an order
+        if state.plan is not None:
+            certain = certain and state.plan.holds
         if self.ramp is not None:
-            certain = feedback.action is None  # a step chose x, not an order
             region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
+            suspects = (*suspects, partial(find_jump, knowledge, before))
         region = region.within(feedback.within)
         learner, proposal = self.proposer.propose(state.learner, x, feedback, region)
         point = copy_point(proposal, x)
-        plan = Plan(point, feedback.within) if knowledge.in_contexts else None
+        plan = Plan(point, x, feedback.within, certain) if knowledge.in_contexts else None
         if proposal.contradictions:
             suspects = (*suspects, lambda: proposal.contradictions)
         proposed = proposal.point if proposal.wanted is None else proposal.wanted
@@ -145,6 +148,7 @@ class Certified(Pair):
         new = freeze(region.nearest(point))
         if isinstance(new, np.ndarray) and new.ndim == 1:
             region.must_certify(new, knowledge.domain)  # safety is these lines
+        plan = None if plan is None else plan._replace(holds=True)
         after = CertifiedState(new, memory, learner, plan)
         return after, Info(new, proposed, region, suspects, proposal.note)
 

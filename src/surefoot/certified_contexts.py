@@ -14,6 +14,7 @@ from surefoot.core.arrays import freeze
 from surefoot.core.types import Array, Context, Info, Set
 from surefoot.knowledge.base import Memory
 from surefoot.knowledge.context import read_numbers
+from surefoot.knowledge.ramp import limit_steps
 
 
 class Plan(NamedTuple):
@@ -21,11 +22,17 @@ class Plan(NamedTuple):
 
     Attributes:
         proposal: the point that the proposer would like to play.
+        origin: the action of the last round, from which a ramp counts.
         within: the set that was announced; None for none.
+        origin_holds: whether the origin was certified in the context of its round.
+        holds: whether the action at hand is certified in the context of its round.
     """
 
     proposal: Array
+    origin: Array
     within: Set | None = None
+    origin_holds: bool = False
+    holds: bool = False
 
 
 class InContexts:
@@ -33,6 +40,7 @@ class InContexts:
 
     proposer: Any
     knowledge: Any
+    ramp: Any
 
     def read_context(self, state: Memory, context: Any, *, current: bool = False) -> Context:
         """Return a context in numbers: the only place that calls the user's functions.
@@ -52,27 +60,36 @@ class InContexts:
                 place = self.knowledge.context.read(context, before and before.place)
                 return Context(place, self.proposer.read_features(context, place))
 
-            context = checks.call_yours(read, "q and features must return numbers")
-        sizes = [None if part is None else len(part) for part in before or (None, None)]
+            context = checks.call_yours(read, "features must return numbers")
         place, features = context
         if features is not None:
-            features = read_numbers(features, "features", sizes[1])
-        return Context(read_numbers(place, "context", sizes[0]), features)
+            known = None if before is None or before.features is None else len(before.features)
+            features = read_numbers(features, "features", known, ", as before")
+        return Context(
+            read_numbers(place, "context", self.knowledge.context.size, ", one per column"),
+            features,
+        )
 
     def announce(self, state: Memory, context: Context) -> tuple[Memory, Info]:
         """Return the state with the context of the next round and the action for it.
 
         The context may be announced again until the round is played; the last one counts.
         """
-        assert state.plan is not None
+        plan: Plan | None = state.plan
+        assert plan is not None
         memory = self.knowledge.announce(state.memory, context)
-        learner, proposal = self.proposer.aim(state.learner, state.plan.proposal, context)
+        learner, proposal = self.proposer.aim(state.learner, plan.proposal, context)
         if not memory.rounds:
             return state._replace(memory=memory, learner=learner), Info(state.x, proposal=state.x)
-        region = self.knowledge.region(memory, self.knowledge.errors).within(state.plan.within)
+        region = self.knowledge.region(memory, self.knowledge.errors)
+        if self.ramp is not None:
+            last = (plan.origin, self.ramp, plan.origin_holds)
+            region = limit_steps(self.knowledge, memory, region, *last)
+        region = region.within(plan.within)
         new = freeze(region.nearest(proposal))
         region.must_certify(new, self.knowledge.domain)
-        after = state._replace(x=new, memory=memory, learner=learner)
+        plan = plan._replace(holds=True)
+        after = state._replace(x=new, memory=memory, learner=learner, plan=plan)
         return after, Info(new, proposal, region)
 
     def want(self, state: Memory, x: Array) -> Memory:
@@ -86,4 +103,5 @@ class InContexts:
         """Return the state that plays x in a context, without a region."""
         memory = self.knowledge.announce(state.memory, context)
         learner = self.proposer.interrupt(state.learner)
-        return state._replace(x=freeze(x.copy()), memory=memory, learner=learner)
+        plan = state.plan._replace(holds=False)
+        return state._replace(x=freeze(x.copy()), memory=memory, learner=learner, plan=plan)

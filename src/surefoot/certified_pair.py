@@ -200,7 +200,8 @@ class Pair(InContexts, OfParts):
             first: CertifiedState = self.init(x)
             return first
         learner = self.proposer.interrupt(state.learner)
-        return state._replace(x=freeze(np.array(x)), learner=learner)
+        plan = None if state.plan is None else state.plan._replace(holds=False)
+        return state._replace(x=freeze(np.array(x)), learner=learner, plan=plan)
 
     def may_play(self, x: Array) -> bool:
         """Return whether an action is in the domain."""
@@ -214,7 +215,8 @@ class Pair(InContexts, OfParts):
         if not state.memory.rounds and state.plan is None:
             first: CertifiedState = self.init(x)
             return first
-        x, plan = freeze(np.array(x)), None if state.plan is None else Plan(x)
+        x, plan = freeze(np.array(x)), state.plan
+        plan = None if plan is None else Plan(x, state.x, origin_holds=plan.holds)
         memory = self.knowledge.age(state.memory, state.x)
         learner = self.proposer.interrupt(state.learner)
         return state._replace(x=x, memory=memory, learner=learner, plan=plan)

@@ -660,7 +660,8 @@ def check_knowledge(
         query: returns g and one subgradient at an action, floats or exact fractions; of several
             rows all of them. Where there are contexts it is called with the action and the place
             of the context, in numbers.
-        start: an action that is strictly feasible, in every context that may be drawn.
+        start: an action that is strictly feasible, in every context that may be drawn; drift never
+            brings it above its ``start_bound``.
         rounds: how many rounds a seed plays.
         seeds: one game each.
         far: the exponent of the longest proposal.
@@ -776,8 +777,31 @@ class _Attack:
             self.state, info = after
             self._judge(info.region, at)
             if self.rng.random() < 0.8:
-                self.shift += Fraction(self.sizes.get("drift", 0.0) * _NEARLY)
+                self._drift()
         return rounds
+
+    def _drift(self) -> None:
+        """Let g rise by its drift, or fall where the start would be above its bound."""
+        step = Fraction(self.sizes.get("drift", 0.0) * _NEARLY)
+        place = None if self.world.contexts is None else self.state.memory.context.place
+        self.shift += step if self._keeps_start(place, step) else -step
+
+    def _keeps_start(self, place: Array | None, step: Fraction = Fraction(0)) -> bool:
+        """Return whether drift leaves g at the start below the bound that was given there.
+
+        A bound that is wrong without any drift is left to be found.
+
+        Args:
+            place: the context; None without contexts.
+            step: by how much g rises before.
+        """
+        standing = self.known.standing(self.world.start)
+        if standing is None:
+            return True
+        values, _ = self.world.query(self.world.start, *(() if place is None else (place,)))
+        worst = max(Fraction(value) for value in np.atleast_1d(values).tolist())
+        bound = Fraction(float(standing.value))
+        return worst > bound or worst + self.shift + step <= bound
 
     def _look(self, at: str) -> None:
         """Note what is true of the action that is played, and raise if it must not be."""
@@ -814,6 +838,8 @@ class _Attack:
         for _ in range(1 if contexts is None else _TRIES):
             if contexts is not None:
                 context = self.player.read_context(self.state, contexts(self.rng))
+                if not self._keeps_start(context.place):
+                    continue
                 told = told._replace(context=context)
             try:
                 after = self.player.step_in_python(self.state, told)

@@ -16,9 +16,9 @@ from surefoot import Ball, Controller
 from surefoot.controller.return_path import risen
 from surefoot.core.types import Context
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
     CertifiedLength,
+    Column,
     ContextCurvature,
     Curvature,
     CurvatureRows,
@@ -142,7 +142,7 @@ def test_the_slack_of_an_anchor_that_is_visited_all_the_time_stays_below_the_tru
 @pytest.mark.parametrize("scale", [1e-9, 8.0])
 def test_what_moves_with_a_context_is_rounded_outwards_every_time(scale):
     # Small changes of a large sum round the sum, and large ones of a small sum the change.
-    known, x = ContextCurvature(beta=1.0, reach=2.0, context=Additive()), np.zeros(1)
+    known, x = ContextCurvature(beta=1.0, reach=2.0, context=Column(adds=1.0)), np.zeros(1)
     rng = np.random.default_rng(1)
     memory = known.announce(known.init(x), Context(np.zeros(1)))
     memory = known.observe(memory, Reading(x, -0.5, np.ones(1), known.errors))

@@ -13,7 +13,7 @@ from surefoot import Ball, CertifiedOGD, Controller, LeaderFollower
 from surefoot.controller import Fleet
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
-from surefoot.knowledge import Curvature, LipschitzContext, LipschitzHull
+from surefoot.knowledge import Column, Curvature, LipschitzHull
 from surefoot.rules import Averaged, CostProbing, Delayed, RegionFilter
 from surefoot.sets import Box
 
@@ -103,7 +103,7 @@ class TestHoldInAContext:
 
     rounds = 400
     player = LeaderFollower(
-        G_g=1.0, domain=Box([-1.0], [1.0]), context=LipschitzContext(0.3), start_bound=-0.3
+        G_g=1.0, domain=Box([-1.0], [1.0]), context=Column(G_c=0.3), start_bound=-0.3
     )
 
     @pytest.mark.filterwarnings("ignore:round:UserWarning")

@@ -22,9 +22,10 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import needs_of
 from surefoot.guarantees import PremiseError
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
     AverageLimit,
+    Column,
+    Columns,
     ContextHull,
     Curvature,
     CurvatureRows,
@@ -32,8 +33,6 @@ from surefoot.knowledge import (
     Errors,
     Grid,
     HullOfLog,
-    JointContext,
-    LipschitzContext,
     LipschitzHull,
     RelativeCurvature,
 )
@@ -166,10 +165,10 @@ def _plants() -> dict[str, Plant]:
         )
         found[f"log{word}"] = Plant(RegionFilter(knowledge=log), **noise)
         contexts = {
-            "additive": Additive(),
-            "lipschitz": LipschitzContext(1.0),
-            "one side": LipschitzContext(1.0, one_sided=True),
-            "joint": JointContext(1.0),
+            "additive": Column(adds=1.0),
+            "lipschitz": Column(G_c=1.0),
+            "one side": Column(G_c=1.0, worse="up"),
+            "joint": Columns([Column(G_c=1.0)], joint=True),
             "told drift": AnnouncedDrift(),
         }
         for name, context in contexts.items():

@@ -175,12 +175,22 @@ def log(by):
     return [head("log", [0.0, 0.0], **more), played(1, 0.0, p, why)]
 
 
+def column(adds=None, G_c=None, worse=None):
+    return {"class": "Column", "adds": adds, "G_c": G_c, "worse": worse, "changes": None}
+
+
+def columns(*each, joint=False):
+    return {"class": "Columns", "columns": {"tuple": list(each)}, "joint": joint}
+
+
 CONTEXTS = {
-    "Additive": {"class": "Additive", "q": 1},
+    "adds": columns(column(1.0)),
     "AnnouncedDrift": {"class": "AnnouncedDrift"},
-    "one_sided": {"class": "LipschitzContext", "G_c": 0.5, "one_sided": True},
-    "both_sides": {"class": "LipschitzContext", "G_c": 0.5, "one_sided": False},
-    "joint": {"class": "JointContext", "G_c": 0.5, "one_sided": False},
+    "up": columns(column(G_c=0.5, worse="up"), column(G_c=0.25, worse="up")),
+    "down": columns(column(G_c=0.5, worse="down"), column(G_c=0.25, worse="down")),
+    "both ways": columns(column(G_c=0.5), column(G_c=0.25)),
+    "each its own": columns(column(-2.0), column(G_c=0.25, worse="up")),
+    "joint": columns(column(G_c=0.5), joint=True),
 }
 
 
@@ -196,7 +206,7 @@ def context(kind, before, now, rise):
 
 def every_context(by):
     # Round 0 is what is known of the start, whatever the context.
-    facts = {"context": CONTEXTS["Additive"], "place": [0.5], "start_bound": by - 2 * 0.25}
+    facts = {"context": CONTEXTS["adds"], "place": [0.5], "start_bound": by - 2 * 0.25}
     why = {"class": "ContextCertificate", "rounds": {"tuple": [0]}, "weights": {"tuple": [1.0]}}
     return [
         head("context", **facts),
@@ -314,13 +324,15 @@ EDGES = {
     "curved, the second row": curved(1),
     "relative": relative,
     "a log": log,
-    "additive": context("Additive", [0.5], [0.75], 0.25),
-    "additive, milder": context("Additive", [0.5], [0.25], -0.25),
+    "additive": context("adds", [0.5], [0.75], 0.25),
+    "additive, milder": context("adds", [0.5], [0.25], -0.25),
     "told drift": context("AnnouncedDrift", [0.5], [0.625], 0.125),
     "told drift, a sum that falls": context("AnnouncedDrift", [0.5], [0.375], 0.125),
     "the start in every context": every_context,
-    "one side": context("one_sided", [1.0, 5.0], [4.0, 2.0], 0.5 * 3.0),
-    "both sides": context("both_sides", [1.0, 5.0], [4.0, 1.0], 0.5 * 5.0),
+    "upwards": context("up", [1.0, 5.0], [4.0, 2.0], 0.5 * 3.0),
+    "downwards": context("down", [1.0, 5.0], [4.0, 2.0], 0.25 * 3.0),
+    "both ways": context("both ways", [1.0, 5.0], [4.0, 1.0], 0.5 * 3.0 + 0.25 * 4.0),
+    "each its own": context("each its own", [1.0, 5.0], [0.5, 7.0], 2.0 * 0.5 + 0.25 * 2.0),
     "joint": joint,
     "the way back": return_path,
     "a first length": first_length,

@@ -21,15 +21,14 @@ from surefoot.controller.serve import Service
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
+    Column,
+    Columns,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
     Grid,
-    JointContext,
-    LipschitzContext,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.proposers.proposals import Proposals
@@ -57,7 +56,7 @@ def warming(c: float) -> float:
 
 def hull(kind: Any = None, **more: Any) -> ContextHull:
     parts = {"G_g": 2.0, "domain": BOX, "start_bound": -0.1} | more
-    return ContextHull(context=LipschitzContext(0.012) if kind is None else kind, **parts)
+    return ContextHull(context=Column(G_c=0.012) if kind is None else kind, **parts)
 
 
 def filtering(kind: Any = None, **more: Any) -> Certified:
@@ -85,19 +84,15 @@ def play(controller: Controller, rounds: int, late: bool = False) -> list[Array]
 
 
 KINDS = [
-    Additive(warming),
-    LipschitzContext(0.012),
-    LipschitzContext(0.012, one_sided=True),
-    JointContext(0.012),
+    Column(adds=0.012),
+    Column(G_c=0.012),
+    Column(G_c=0.012, worse="up"),
+    Columns([Column(G_c=0.012)], joint=True),
 ]
 
 
-def given(kind: Any) -> dict[str, Any]:
-    return {"knowledge__context__q": kind.q} if isinstance(kind, Additive) else {}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
 def test_a_context_announced_late_and_anew_is_one_told_in_time(tmp_path, kind):
     early = Controller(filtering(kind), [0.0, 0.0], context=degrees(1))
     path = tmp_path / "late.jsonl"
@@ -110,16 +105,16 @@ def test_a_context_announced_late_and_anew_is_one_told_in_time(tmp_path, kind):
     assert why.is_proven
     assert "in the context" in str(why)
     late.close()
-    assert replay(path, **given(kind)).is_same
-    again = Controller.open(path, **given(kind))
+    assert replay(path).is_same
+    again = Controller.open(path)
     assert again.round == 26
     assert again.ask().tobytes() == early.ask().tobytes()
     again.close()
 
 
 def test_the_same_context_in_every_round_is_told_as_it_is():
-    controller = Controller(filtering(Additive(warming)), [0.0, 0.0], context=20.0)
-    assert controller.state.memory.context.place.tolist() == [0.0]
+    controller = Controller(filtering(Column(adds=0.012)), [0.0, 0.0], context=20.0)
+    assert controller.state.memory.context.place.tolist() == [20.0]
     x = controller.ask()
     controller.tell(**measure(x, 1), context=30.0)
     # By hand: g(0) = -0.4 at 20 degrees, the box is left at 0, and 0.12 is what 10 degrees cost.
@@ -145,7 +140,7 @@ def test_no_action_before_its_context():
 @pytest.mark.parametrize("is_held", [False, True])
 def test_a_bound_on_the_start_is_not_one_on_what_somebody_else_played_first(is_held):
     # At 0.4 it was said to be -0.1 for ever: in the context 0.3 it is +0.2.
-    known = ContextHull(G_g=1.0, reach=2.0, context=Additive(), start_bound=-0.1)
+    known = ContextHull(G_g=1.0, reach=2.0, context=Column(adds=1.0), start_bound=-0.1)
     player = Certified(proposer=Proposals(), knowledge=known)
     controller = Controller(player, [0.0], context=0.0)
     if is_held:
@@ -193,28 +188,31 @@ def test_bad_contexts_change_nothing(told, words):
 def test_a_function_of_yours_that_fails_is_one_sentence_and_changes_nothing():
     fails = []
 
-    def table(c: float) -> float:
-        return warming(c) / (0.0 if fails else 1.0)
+    def table(c: float) -> list[float]:
+        return [1.0, warming(c) / (0.0 if fails else 1.0)]
 
-    controller = Controller(filtering(Additive(table)), [0.0, 0.0], context=20.0)
-    x = controller.ask()
+    policies = PolicyLeader(radius=2.0, features=table)
+    player = Certified(proposer=policies, knowledge=hull())
+    controller = Controller(player, [0.0, 0.0], context=20.0)
+    g, s = heat(controller.ask(), 20.0)
+    told = {"cost_gradient": [-1.0, -1.0], "constraint_value": g, "constraint_subgradient": s}
     fails.append(True)
-    words = "q and features must return numbers, got ZeroDivisionError: float division by zero"
+    words = "features must return numbers, got ZeroDivisionError: float division by zero"
     for tell in (
-        lambda: controller.tell(**measure(x, 1), context=21.0),
+        lambda: controller.tell(**told, context=21.0),
         lambda: controller.announce(context=21.0),
     ):
         with pytest.raises(InvalidValueError, match=words):
             tell()
     fails.clear()
-    controller.tell(**measure(x, 1), context=21.0)
+    controller.tell(**told, context=21.0)
     assert controller.round == 2
 
 
 def test_features_may_have_another_length_until_the_first_round_is_told():
     many = [2]
     policies = PolicyLeader(radius=2.0, features=lambda c: [1.0] * many[0])
-    player = Certified(proposer=policies, knowledge=hull(Additive(warming)))
+    player = Certified(proposer=policies, knowledge=hull(Column(adds=0.012)))
     controller = Controller(player, [0.0, 0.0], context=20.0)
     many[0] = 3
     controller.announce(context=21.0)
@@ -334,7 +332,7 @@ def test_missing_rounds_holds_and_retreats_know_the_context(tmp_path):
 def test_the_start_measured_in_a_harsher_context_contradicts_nothing(knowledge):
     known = {
         "hull": hull(start_bound=None),
-        "curvature": ContextCurvature(beta=1.6, domain=BOX, context=Additive(warming)),
+        "curvature": ContextCurvature(beta=1.6, domain=BOX, context=Column(adds=0.012)),
     }[knowledge]
     player = Certified(proposer=Proposals(), knowledge=known)
     controller = Controller(player, [0.0, 0.0], context=15.0, on_contradiction="hold")
@@ -351,7 +349,9 @@ def test_the_start_measured_in_a_harsher_context_contradicts_nothing(knowledge):
 def test_a_new_player_begins_in_a_context_that_is_told_anew():
     controller = Controller(filtering(start_bound=None), [0.0, 0.0], context=degrees(1))
     play(controller, 5)
-    controller.resume(filtering(JointContext(0.012)), reason="it is convex in both")
+    controller.resume(
+        filtering(Columns([Column(G_c=0.012)], joint=True)), reason="it is convex in both"
+    )
     assert not controller.explain().is_proven  # what the start was is that of another context
     with pytest.raises(InvalidValueError, match="no action before its context"):
         controller.ask()
@@ -418,12 +418,12 @@ def test_the_checker_knows_what_a_new_player_of_told_drift_begins_with(tmp_path)
 
 @pytest.mark.slow
 def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
-    leader = LeaderFollower(G_g=2.0, domain=BOX, start_bound=-0.1, context=Additive(warming))
+    leader = LeaderFollower(G_g=2.0, domain=BOX, start_bound=-0.1, context=Column(adds=0.012))
     policies = Certified(
         proposer=PolicyLeader(radius=2.0, features=lambda c: [1.0, (c - 20.0) / 10.0]),
-        knowledge=hull(Additive(warming)),
+        knowledge=hull(Column(adds=0.012)),
     )
-    bent = ContextCurvature(beta=1.6, domain=BOX, context=Additive(warming))
+    bent = ContextCurvature(beta=1.6, domain=BOX, context=Column(adds=0.012))
     descent = CertifiedOGD(knowledge=bent, radius=1.5)
     for i, player in enumerate((leader, policies, descent)):
         path = tmp_path / f"{i}.jsonl"
@@ -460,7 +460,7 @@ def tell_fleet(fleet: Fleet, late: bool = False) -> None:
 
 
 def test_a_fleet_has_a_context_for_each_member(tmp_path):
-    player, first = filtering(Additive(warming)), [degrees(1), degrees(2)]
+    player, first = filtering(Column(adds=0.012)), [degrees(1), degrees(2)]
     fleet = Fleet(player, np.zeros((2, 2)), context=first, journal=tmp_path / "fleet")
     alone = [Controller(player, [0.0, 0.0], context=c) for c in first]
     for t in range(1, 15):
@@ -469,7 +469,7 @@ def test_a_fleet_has_a_context_for_each_member(tmp_path):
             controller.tell(**measure(controller.ask(), t + i), context=degrees(t + 1 + i))
     assert fleet.ask().tolist() == [controller.ask().tolist() for controller in alone]
     fleet.close()
-    again = Fleet.open(tmp_path / "fleet", knowledge__context__q=warming)
+    again = Fleet.open(tmp_path / "fleet")
     assert again.ask().tolist() == fleet.ask().tolist()
     again.tell(  # of the second nothing was measured
         proposal=np.ones((2, 2)),
@@ -551,7 +551,7 @@ def test_contexts_go_through_a_service():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("kind", [*KINDS, "drift"], ids=repr)
 def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
     path = tmp_path / "run.jsonl"
     drifts = kind == "drift"
@@ -578,11 +578,14 @@ def test_the_checker_judges_contexts_in_rationals(tmp_path, kind):
     if not drifts:
         harsh = tmp_path / "harsh.jsonl"
         harsh.write_bytes(path.read_bytes())
-        context = {"class": "LipschitzContext", "G_c": 9.0, "one_sided": False}
-        forge(harsh, lambda found: found[0]["player"]["knowledge"].update(context=context))
+        forge(harsh, lambda found: steepen(found[0]["player"]["knowledge"]["context"]))
         assert not check(str(harsh))[0]
     forge(path, lambda found: found[20]["next"].__setitem__(0, found[20]["next"][0] + 0.02))
     assert not check(str(path))[0]
+
+
+def steepen(context: dict[str, Any]) -> None:
+    context["columns"]["tuple"][0] |= {"adds": None, "G_c": 9.0, "worse": None}
 
 
 KILLED = """

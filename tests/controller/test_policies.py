@@ -9,7 +9,7 @@ import pytest
 from surefoot import PFS, Ball, Constants, Controller
 from surefoot.controller import PremiseError, PremiseWarning, read_journal, replay
 from surefoot.core.errors import InvalidValueError
-from surefoot.knowledge import ContextHull, Curvature, Errors, LipschitzContext, LipschitzHull
+from surefoot.knowledge import Column, ContextHull, Curvature, Errors, LipschitzHull
 from surefoot.rules import LeaderFollower, RegionFilter, SafetyFilter
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
@@ -165,7 +165,7 @@ def test_a_start_slack_that_is_too_large_is_the_first_cause():
 
 
 def in_context(start_bound):
-    context = LipschitzContext(0.1)
+    context = Column(G_c=0.1)
     known = ContextHull(G_g=1.0, reach=2.0, context=context, start_bound=start_bound)
     return RegionFilter(knowledge=known)
 

@@ -12,12 +12,12 @@ from surefoot.games.verdict import judge
 from surefoot.guarantees import NoClaim, Promise, Promises, TheoremN, promises_of, safety_of
 from surefoot.knowledge import (
     AverageLimit,
+    Column,
     ContextHull,
     Curvature,
     Errors,
     EstimatedHull,
     HullOfLog,
-    LipschitzContext,
     LipschitzHull,
     Together,
 )
@@ -200,9 +200,9 @@ def test_every_part_of_every_theorem_agrees_with_the_rest_of_it():
                          "g drifts by at most 0.1 per round"]),
         (Curvature(beta=0.5, reach=1.0, convex=False), "every round",
          ["no curvature of g exceeds beta = 0.5", "slopes err by at most 0"]),
-        (ContextHull(G_g=2.0, reach=1.0, context=LipschitzContext(0.3, one_sided=True)),
+        (ContextHull(G_g=2.0, reach=1.0, context=Column(G_c=0.3, worse="up")),
          "every round",
-         ["g changes by at most G_c = 0.3 per unit of context, and a larger one is never better"]),
+         ["g changes by at most G_c = 0.3 per unit of the context, and more of it is never better"]),
         (Together(rows=(HULL, Curvature(beta=0.0, reach=1.0))), "every round",
          ["g is convex", "no subgradient of g is longer than G_g = 2 (constraint 0)",
           "no curvature of g exceeds beta = 0 (constraint 1)"]),

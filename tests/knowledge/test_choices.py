@@ -7,17 +7,16 @@ from surefoot import OGD, Constants, Controller, Feedback
 from surefoot.certified import Certified
 from surefoot.controller.check import check
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
     AverageLimit,
+    Column,
+    Columns,
     ContextHull,
     Curvature,
     CurvatureRows,
     EmptyRegionError,
     Errors,
     Grid,
-    JointContext,
-    LipschitzContext,
     LipschitzHull,
     Reading,
 )
@@ -166,7 +165,7 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
         player.update(state, Feedback(None, -0.05, np.ones(1), proposal=far))
 
 
-@pytest.mark.parametrize("kind", [Additive(), LipschitzContext(1.0), AnnouncedDrift()], ids=repr)
+@pytest.mark.parametrize("kind", [Column(adds=1.0), Column(G_c=1.0), AnnouncedDrift()], ids=repr)
 def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
     grid = Grid(0.25, Box([0.0], [2.0]))
     player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
@@ -186,7 +185,7 @@ def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
 
 
 def test_in_a_context_no_harsher_an_action_of_the_grid_stays():
-    known = ContextHull(G_g=1.0, domain=Grid(0.25, Box([0.0], [2.0])), context=Additive())
+    known = ContextHull(G_g=1.0, domain=Grid(0.25, Box([0.0], [2.0])), context=Column(adds=1.0))
     player = RegionFilter(knowledge=known)
     state, far = player.init(np.zeros(1)), np.array([2.0])
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -299,7 +298,7 @@ def attack(rng, grids, turns=120):
 
 def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
     # g(0.5; 0) = -0.05 was read; in the context 0.1 that may be +0.05, and 0.25 is certified.
-    known = ContextHull(G_g=1.0, domain=Grid(0.25, BOX), context=Additive())
+    known = ContextHull(G_g=1.0, domain=Grid(0.25, BOX), context=Column(adds=1.0))
     player = RegionFilter(knowledge=known)
     state = player.init(np.zeros(2))
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -331,7 +330,9 @@ def test_no_way_back_leads_between_grid_points(tmp_path):
     assert check(str(path))[0]
 
 
-@pytest.mark.parametrize("kind", [Additive(), LipschitzContext(1.0), JointContext(1.0)])
+@pytest.mark.parametrize(
+    "kind", [Column(adds=1.0), Column(G_c=1.0), Columns([Column(G_c=1.0)], joint=True)]
+)
 def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
     # Regions may be so thin that no corner near the nearest point is in them; the start is.
     rng, worst = np.random.default_rng(11), -np.inf

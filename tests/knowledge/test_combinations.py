@@ -5,7 +5,7 @@ import pytest
 
 from surefoot import Feedback
 from surefoot.knowledge import (
-    Additive,
+    Column,
     ContextHull,
     Curvature,
     EmptyRegionError,
@@ -81,7 +81,7 @@ def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
     with pytest.raises(ValueError, match="rows must be one knowledge per constraint"):
         Together(rows=(1.0,))
     with pytest.raises(ValueError, match=r"rows must be without contexts, got ContextHull"):
-        Together(rows=(ContextHull(G_g=1.0, reach=1.0, context=Additive()),))
+        Together(rows=(ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0)),))
     with pytest.raises(ValueError, match=r"constraint_value.shape must be \(1,\)"):
         see(known, known.init(x), x, np.array([-1.0, -1.0]), np.ones((2, 2)))
     with pytest.raises(ValueError, match="x1 must be one NumPy vector"):

@@ -13,25 +13,26 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Array, Context
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
+    Column,
+    Columns,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
-    JointContext,
-    LipschitzContext,
     Reading,
 )
+from surefoot.knowledge.context import as_contexts
 from surefoot.knowledge.context_hull import KEPT
 from surefoot.knowledge.mean_ball import find_mean_ball
 from surefoot.rules import RegionFilter
 
 KINDS = [
-    Additive(),
-    LipschitzContext(0.5),
-    LipschitzContext(0.5, one_sided=True),
-    JointContext(0.5),
+    Columns([Column(adds=1.0)]),
+    Columns([Column(G_c=0.25), Column(G_c=0.5)]),
+    Columns([Column(G_c=0.5, worse="up"), Column(G_c=0.5, worse="down")]),
+    Columns([Column(G_c=0.5), Column(adds=-0.25), Column(G_c=0.125, worse="up")]),
+    Columns([Column(G_c=0.5), Column(G_c=0.5)], joint=True),
 ]
 
 
@@ -44,39 +45,53 @@ def see(known: Any, memory: Any, x: Array, g: float, *place: float) -> Any:
     return known.observe(memory, Reading(x, g, None, known.errors))
 
 
-def test_what_a_journal_says_of_a_context_is_what_is_known():
-    said = ["Additive", "both_sides", "one_sided", "joint"]
-    assert [kind.facts["kind"] for kind in KINDS] == said
-    assert [kind.facts["G_c"] for kind in KINDS] == [None, 0.5, 0.5, 0.5]
-
-
-def test_what_is_told_is_read_as_a_vector_of_its_own_length():
-    kind = LipschitzContext(0.5)
+def test_a_context_has_a_number_per_column():
+    kind = Columns([Column(G_c=0.5), Column(adds=1.0)])
     first = kind.read([1.0, 2.0], None)
     assert first.tolist() == [1.0, 2.0]
     assert kind.read([3.0, 4.0], first).tolist() == [3.0, 4.0]
-    assert kind.read(3.0, None).tolist() == [3.0]
-    assert Additive(lambda c: 2 * c).read(3.0, None).tolist() == [6.0]
-    assert Additive().read(3.0, None).tolist() == [3.0]
+    assert as_contexts(Column(adds=2.0)).read(3.0, None).tolist() == [3.0]
     assert AnnouncedDrift().read(0.0, None).tolist() == [0.0]
     assert AnnouncedDrift().read(0.25, np.array([0.5])) == pytest.approx([0.75])
+
+
+def exact_rise(kind: Any, way: list[Fraction]) -> Fraction:
+    """Return w over a way, in rationals."""
+    if isinstance(kind, AnnouncedDrift):
+        return way[0]
+    total = Fraction(0)
+    for column, part in zip(kind.columns, way, strict=True):
+        if column.adds is not None:
+            total += Fraction(column.adds) * part
+        elif part > 0 and column.worse != "down":
+            total += Fraction(column.G_c) * part
+        elif part < 0 and column.worse != "up":
+            total -= Fraction(column.G_c) * part
+    return total
 
 
 @pytest.mark.parametrize("kind", [*KINDS, AnnouncedDrift()])
 def test_a_rise_is_never_below_the_exact_one(kind):
     rng = np.random.default_rng(6)
-    d = 1 if isinstance(kind, Additive | AnnouncedDrift) else 3
-    for before, after in rng.normal(size=(80, 2, d)) * 10.0 ** rng.uniform(-3, 1, (80, 2, 1)):
-        way = [
-            Fraction(b) - Fraction(a) for a, b in zip(before.tolist(), after.tolist(), strict=True)
-        ]
-        rise = Fraction(float(kind.rise(before, after)))
-        if d == 1:
-            assert 0 <= rise - way[0] <= 1e-14
-            continue
-        up = [max(part, 0) if kind.one_sided else part for part in way]
-        square = sum(part**2 for part in up) / 4  # G_c is 1/2
-        assert 0 <= rise**2 - square <= square / 10**12
+    d = 1 if isinstance(kind, AnnouncedDrift) else len(kind.columns)
+    for before, after in rng.normal(size=(200, 2, d)) * 10.0 ** rng.uniform(-3, 1, (200, 2, 1)):
+        pairs = zip(before.tolist(), after.tolist(), strict=True)
+        way = [Fraction(b) - Fraction(a) for a, b in pairs]
+        over = Fraction(float(kind.rise(before, after))) - exact_rise(kind, way)
+        assert 0 <= over <= Fraction(sum(abs(part) for part in way)) / 10**13
+        assert kind.rise(before, before) == 0.0
+
+
+def test_the_largest_step_of_columns_by_hand():
+    moving = Column(adds=-2.0, changes=0.5), Column(G_c=0.25, worse="up", changes=4.0)
+    assert Columns(moving).largest_step == pytest.approx(2.0)
+    assert Columns(moving).largest_step >= 2.0
+    assert Columns([*moving, Column(adds=1.0)]).largest_step is None
+    assert AnnouncedDrift().largest_step is None
+    here, there = np.array([1.0, 20.0]), np.array([1.5, 16.0])
+    assert Columns(moving).find_jump(here, there) == ""
+    words = "column 1 of the context changed by 4.5 in one round, more than changes = 4"
+    assert Columns(moving).find_jump(here, there - [0.0, 0.5]) == words
 
 
 def two_rounds(kind: Any, scale: float = 1.0) -> Any:
@@ -87,17 +102,19 @@ def two_rounds(kind: Any, scale: float = 1.0) -> Any:
 
 
 def test_two_rounds_around_a_context_by_hand():
-    region = two_rounds(JointContext(0.012))
+    region = two_rounds(Columns([Column(G_c=0.012)], joint=True))
     assert region.centres.ravel().tolist() == pytest.approx([0.5, 0.2, 0.35], abs=1e-12)
     assert region.radii.tolist() == pytest.approx([0.18, -0.02, 0.2], abs=1e-12)
     assert region.nearest(np.array([-2.0])) == pytest.approx(0.15, abs=1e-12)
-    same = two_rounds(JointContext(12.0), scale=1e-3)  # contexts in other units
+    same = two_rounds(
+        Columns([Column(G_c=12.0)], joint=True), scale=1e-3
+    )  # contexts in other units
     assert same.radii.tolist() == pytest.approx(region.radii.tolist(), abs=1e-12)
-    region = two_rounds(LipschitzContext(0.012))
+    region = two_rounds(Column(G_c=0.012))
     assert region.radii.tolist() == pytest.approx([0.18, -0.02], abs=1e-12)
     # The share of the second at which the ball is a point: 0.18(1 - l) = 0.02 l.
     assert region.nearest(np.array([-2.0])) == pytest.approx(0.5 - 0.3 * 0.9, abs=1e-9)
-    region = two_rounds(LipschitzContext(0.012, one_sided=True))
+    region = two_rounds(Column(G_c=0.012, worse="up"))
     assert region.radii.tolist() == pytest.approx([0.18, 0.1], abs=1e-12)
 
 
@@ -120,29 +137,29 @@ def exact_left_side(known: ContextHull, memory: Any, certificate: Any, p: Array)
         i = rows[t] if t else 0
         there = c if t == 0 else [Fraction(v) for v in memory.seen.place[i]]
         value = Fraction(float(known.start_bound) if t == 0 else memory.seen.value[i])
-        if isinstance(kind, Additive | AnnouncedDrift):
-            value += c[0] - there[0]
-        elif not kind.is_joint:
-            way = [a - b for a, b in zip(c, there, strict=True)]
-            way = [max(v, Fraction(0)) for v in way] if kind.one_sided else way
-            value += Fraction(kind.G_c) * norm_up(way)
+        if not kind.is_joint:
+            value += exact_rise(kind, [a - b for a, b in zip(c, there, strict=True)])
         level += w * value
         mean = [m + w * Fraction(v) for m, v in zip(mean, memory.seen.x[i], strict=True)]
         place = [m + w * v for m, v in zip(place, there, strict=True)]
     level += Fraction(known.G_g) * norm_up([Fraction(a) - b for a, b in zip(p, mean, strict=True)])
     if kind.is_joint:
-        level += Fraction(kind.G_c) * norm_up([a - b for a, b in zip(c, place, strict=True)])
+        level += exact_rise(kind, [a - b for a, b in zip(c, place, strict=True)])
     return level
 
 
-def limit(x: Array, c: Array) -> float:
-    """Return g: convex in both, slopes at most 1 in x and 0.5 in c, larger with each entry of c."""
-    more = c[0] if len(c) == 1 else 0.5 * np.linalg.norm(c)
+def limit(x: Array, c: Array, kind: Any) -> float:
+    """Return g: convex in both, slopes at most 1 in x, and each column as steep as it may be."""
+    more = 0.0
+    for column, part in zip(kind.columns, c.tolist(), strict=True):
+        more += {None: abs(part), "up": max(part, 0.0), "down": max(-part, 0.0)}[column.worse] * (
+            column.G_c or 0.0
+        ) + (column.adds or 0.0) * part
     return float(0.6 * np.abs(x).max() + 0.4 * np.linalg.norm(x) - 0.5 + more)
 
 
 def context_of(kind: Any, rng: np.random.Generator, size: float = 0.4) -> Array:
-    return rng.uniform(0.0, size, size=1 if isinstance(kind, Additive) else 2)
+    return rng.uniform(-size / 2, size, size=len(kind.columns))
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
@@ -154,7 +171,7 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
     memory = known.announce(memory, Context(context_of(kind, rng)))
     for t in range(80):
         place = memory.context.place
-        g = limit(x, place)
+        g = limit(x, place, kind)
         assert g <= 0
         memory = known.observe(memory, Reading(x, g, None, known.errors))
         assert len(memory.seen.value) <= KEPT + 2
@@ -170,7 +187,7 @@ def test_every_action_fulfils_the_inequality_in_rationals(kind, d):
 
 
 def test_rounds_that_another_ball_holds_are_forgotten_first():
-    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(G_c=1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     held = np.array([0.05])  # its ball, in every context, is in that of the start
     memory = see(known, memory, held, -0.2, 0.0)
@@ -183,7 +200,7 @@ def test_rounds_that_another_ball_holds_are_forgotten_first():
 
 
 def test_a_round_that_nobody_read_keeps_its_context_and_counts():
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
     first = known.init(np.zeros(1))
     assert (first.place, known.age(known.announce(first, at(0.1)), np.zeros(1)).rounds) == (
         None,
@@ -201,7 +218,7 @@ def test_a_round_that_nobody_read_keeps_its_context_and_counts():
 def test_what_a_memory_begins_with():
     drifts = ContextHull(G_g=1.0, reach=4.0, context=AnnouncedDrift())
     assert drifts.init(np.zeros(2)).context.place.tolist() == [0.0]  # nothing has drifted
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
     assert known.init(np.zeros(2)).context is None
     with pytest.raises(InvalidValueError, match="x1 must be one NumPy vector"):
         known.init(np.zeros((2, 2)))
@@ -212,7 +229,7 @@ def test_what_a_memory_begins_with():
 
 def test_what_was_certified_bounds_a_reading_that_errs():
     # -0.3 + 0.1 at 0, and 0.05 more in the next context: at most 0.1 - 0.15 at 0.1.
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive(), errors=Errors(value=0.1))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0), errors=Errors(value=0.1))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     for x, g, upper in ((0.1, 0.02, -0.05), (0.1, -0.2, -0.1), (0.2, 0.01, 0.11)):
         value = see(known, memory, np.array([x]), g, 0.05).seen.value[-1]
@@ -221,7 +238,7 @@ def test_what_was_certified_bounds_a_reading_that_errs():
 
 
 def test_a_start_needs_more_slack_than_rounding_takes_and_later_rounds_need_none():
-    known = ContextHull(G_g=1e3, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1e3, reach=4.0, context=Column(adds=1.0))
     memory = known.init(np.zeros(1))
     with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
         see(known, memory, np.zeros(1), -16 * 9 * 2.0**-53 * 4.0 * 1e3, 0.0)
@@ -231,7 +248,7 @@ def test_a_start_needs_more_slack_than_rounding_takes_and_later_rounds_need_none
 
 def test_the_round_that_another_replaces_best_is_forgotten():
     # The least of g_i + w(c_i, c_j) + G_g |x_i - x_j| - g_j over all i, of rounds in between.
-    kind, rng = LipschitzContext(0.5, one_sided=True), np.random.default_rng(13)
+    kind, rng = Column(G_c=0.5, worse="up"), np.random.default_rng(13)
     for _ in range(5):
         known = ContextHull(G_g=2.0, reach=4.0, context=kind)
         readings = [
@@ -261,7 +278,7 @@ def test_the_round_that_another_replaces_best_is_forgotten():
 
 
 def test_a_radius_is_the_slack_per_slope():
-    known = ContextHull(G_g=4.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=4.0, reach=4.0, context=Column(adds=1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.5, 0.0)
     region = known.region(known.announce(memory, at(-0.1)), known.errors)
     assert region.nearest(np.ones(1)) == pytest.approx(0.15)
@@ -271,13 +288,13 @@ def test_a_radius_is_the_slack_per_slope():
 
 
 def test_what_a_region_says_of_the_last_round():
-    region = two_rounds(LipschitzContext(0.012, one_sided=True))
+    region = two_rounds(Column(G_c=0.012, worse="up"))
     assert (region.x, region.upper, region.read_place) == ([0.2], -0.1, [30.0])
     assert (region.radius, region.longest) == (pytest.approx(0.1), region.radius)
     assert region.depth == pytest.approx(0.18)
     near, deepest, action = region.insides
     assert (near, deepest, action) == ([0.2], [0.5], [0.5])
-    region = two_rounds(LipschitzContext(0.012))  # -0.1 + 0.12
+    region = two_rounds(Column(G_c=0.012))  # -0.1 + 0.12
     assert (region.radius, region.longest) == (pytest.approx(-0.02), 0.0)
 
 
@@ -288,8 +305,8 @@ def test_what_was_asked_before_changes_no_nearest_point(kind):
     memory = known.init(np.zeros(2))
     for _ in range(8):
         x, c = 0.3 * rng.normal(size=2), 0.2 * rng.random()
-        memory = see(known, memory, x, -0.2 - 0.1 * rng.random(), c)
-    memory = known.announce(memory, at(0.1))
+        memory = see(known, memory, x, -0.2 - 0.1 * rng.random(), *[c] * len(kind.columns))
+    memory = known.announce(memory, at(*[0.1] * len(kind.columns)))
     asked = known.region(memory, known.errors)
     for proposal in rng.normal(size=(20, 2)):
         fresh = known.region(memory, known.errors)
@@ -297,7 +314,7 @@ def test_what_was_asked_before_changes_no_nearest_point(kind):
 
 
 def test_nothing_beyond_the_hull_is_certified_and_the_bound_says_by_how_much():
-    region = two_rounds(LipschitzContext(0.012))  # from 0.23 to 0.68, as above
+    region = two_rounds(Column(G_c=0.012))  # from 0.23 to 0.68, as above
     inside = [region.contains(np.array([x])) for x in (0.22, 0.24, 0.67, 0.69)]
     assert inside == [False, True, True, False]
     assert region.bound(np.array([0.78])) == pytest.approx(0.1)
@@ -305,7 +322,7 @@ def test_nothing_beyond_the_hull_is_certified_and_the_bound_says_by_how_much():
     with pytest.raises(InvalidValueError, match="the wanted action"):
         region.nearest(np.array([math.nan]))
     # -0.3 + 0.4: nothing is, and nothing is known.
-    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(G_c=1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     region = known.region(known.announce(memory, at(0.4)), known.errors)
     assert not region.contains(np.zeros(1))
@@ -313,7 +330,7 @@ def test_nothing_beyond_the_hull_is_certified_and_the_bound_says_by_how_much():
 
 
 def test_nothing_contradicts_a_first_reading():
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
     memory = known.announce(known.init(np.zeros(1)), at(0.0))
     assert known.contradictions(memory, Reading(np.zeros(1), -0.3, None, known.errors)) == ()
     (said,) = known.contradictions(
@@ -324,7 +341,7 @@ def test_nothing_contradicts_a_first_reading():
 
 def test_a_level_in_another_context_is_never_below_the_exact_one():
     rng = np.random.default_rng(14)
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
     for low, more in zip(-rng.uniform(1.0, 4.0, 50), rng.uniform(0.0, 1e-2, 50), strict=True):
         memory = see(known, known.init(np.zeros(1)), np.zeros(1), low, 0.0)
         region = known.region(known.announce(memory, at(more)), known.errors)
@@ -332,7 +349,9 @@ def test_a_level_in_another_context_is_never_below_the_exact_one():
         assert 0 <= Fraction(level) - Fraction(low) - Fraction(more) <= 1e-14
 
 
-@pytest.mark.parametrize("kind", [JointContext(0.5), Additive()], ids=repr)
+@pytest.mark.parametrize(
+    "kind", [Columns([Column(G_c=0.5)], joint=True), Columns([Column(adds=1.0)])], ids=repr
+)
 def test_contexts_of_any_size_leave_room_for_their_rounding(kind):
     # Places of 1e8 lose 1e-8 of their differences, and levels of 1e8 as much of their means.
     rng, c, looked = np.random.default_rng(15), 1e8, 0
@@ -357,15 +376,16 @@ def test_contexts_of_any_size_leave_room_for_their_rounding(kind):
 def test_a_constant_context_changes_no_bit():
     for kind in KINDS:
         known = ContextHull(G_g=1.0, reach=4.0, context=kind)
-        memory = see(known, known.init(np.zeros(2)), np.zeros(2), -0.3, 0.7)
-        memory = see(known, memory, np.array([0.1, 0.2]), -0.17, 0.7)
-        region = known.region(known.announce(memory, at(0.7)), known.errors)
+        same = [0.7] * len(kind.columns)
+        memory = see(known, known.init(np.zeros(2)), np.zeros(2), -0.3, *same)
+        memory = see(known, memory, np.array([0.1, 0.2]), -0.17, *same)
+        region = known.region(known.announce(memory, at(*same)), known.errors)
         assert region.levels(np.eye(2)).tolist() == [-0.3, -0.17]
 
 
 def test_joint_contexts_on_one_side_are_those_of_lipschitz():
     both = []
-    for kind in (JointContext(0.3), LipschitzContext(0.3)):
+    for kind in (Columns([Column(G_c=0.3)], joint=True), Column(G_c=0.3)):
         known = ContextHull(G_g=1.0, reach=4.0, context=kind)
         memory = see(known, known.init(np.zeros(2)), np.zeros(2), -0.9, 0.1)
         memory = see(known, memory, np.array([0.1, 0.2]), -0.8, 0.4)
@@ -450,26 +470,26 @@ def test_the_nearest_point_moves_no_further_than_the_wish():
 
 
 def test_a_harsher_context_is_answered_by_the_bound_at_the_start():
-    known = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(G_c=1.0))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     harsh = known.announce(memory, at(0.4))
     with pytest.raises(EmptyRegionError, match="feasible in every context: give a bound"):
         known.region(harsh, known.errors).nearest(np.ones(1))
-    sure = ContextHull(G_g=1.0, reach=4.0, context=LipschitzContext(1.0), start_bound=-0.1)
+    sure = ContextHull(G_g=1.0, reach=4.0, context=Column(G_c=1.0), start_bound=-0.1)
     region = sure.region(harsh, sure.errors)
     assert region.nearest(np.ones(1)) == pytest.approx(0.1)
     assert "of the start" in str(region.certificate(region.nearest(np.ones(1))))
 
 
 def test_errors_of_values_are_allowed_for():
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive(), errors=Errors(value=0.1))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0), errors=Errors(value=0.1))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     region = known.region(known.announce(memory, at(0.05)), known.errors)
     assert region.nearest(np.ones(1)) == pytest.approx(0.15)
 
 
 def test_a_curvature_certifies_in_an_additive_context_by_hand():
-    known = ContextCurvature(beta=1.0, reach=2.0, context=Additive())
+    known = ContextCurvature(beta=1.0, reach=2.0, context=Column(adds=1.0))
     memory = known.announce(known.init(np.zeros(1)), at(0.0))
     seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
     memory = known.observe(memory, seen)
@@ -486,15 +506,17 @@ def test_a_curvature_certifies_in_an_additive_context_by_hand():
     assert -0.2 + 0.5 + 1.5 * (p - 1) + (p - 1) ** 2 / 2 == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(EmptyRegionError, match="in the next context"):
         known.region(known.announce(memory, at(5.0)), known.errors).nearest(np.ones(1))
-    with pytest.raises(InvalidValueError, match="context must be an Additive"):
-        ContextCurvature(beta=1.0, reach=2.0, context=LipschitzContext(1.0))
+    with pytest.raises(InvalidValueError, match="context must be of columns that add"):
+        ContextCurvature(beta=1.0, reach=2.0, context=Column(G_c=1.0))
     with pytest.raises(InvalidValueError, match="its context was not announced"):
         known.observe(known.init(np.zeros(1)), seen)
 
 
 def test_what_a_curvature_knows_moves_from_context_to_context_in_rationals():
     rng = np.random.default_rng(18)
-    known = ContextCurvature(beta=1.0, reach=2.0, context=Additive(), errors=Errors(value=0.125))
+    known = ContextCurvature(
+        beta=1.0, reach=2.0, context=Column(adds=1.0), errors=Errors(value=0.125)
+    )
     first = known.init(np.zeros(1))
     assert known.age(known.announce(first, at(0.5)), np.zeros(1)).rounds == 0.0
     memory = known.announce(first, at(0.0))
@@ -534,7 +556,7 @@ def test_told_drift_adds_up():
 
 
 def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
-    known = ContextHull(G_g=1.0, reach=4.0, context=JointContext(1.0))
+    known = ContextHull(G_g=1.0, reach=4.0, context=Columns([Column(G_c=1.0)], joint=True))
     memory = see(known, known.init(np.zeros(1)), np.zeros(1), -0.3, 0.0)
     memory = see(known, memory, np.zeros(1), -0.3, 2.0)
     memory = known.announce(memory, at(1.0))
@@ -543,23 +565,29 @@ def test_a_g_that_contradicts_joint_convexity_is_reported_with_its_rounds():
     assert "is wrong (by round 1 and round 2)" in said
 
 
+ONE = Columns([Column(G_c=0.5)])
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: LipschitzContext(0.5).read([1.0, 2.0], np.zeros(1)), "must be one number, got 2"),
-        (lambda: LipschitzContext(0.5).read(math.nan, None), "context"),
-        (lambda: LipschitzContext(0.5).read("warm", None), "context must be"),
-        (lambda: Additive(lambda c: math.nan).read(3.0, None), r"q\(context\)"),
-        (lambda: Additive(lambda c: [1.0, 2.0]).read(3.0, None), "must be one number, got 2"),
-        (lambda: Additive(3.0), "q must be a function"),
-        (lambda: LipschitzContext(-1.0), "G_c must be a finite number > 0"),
-        (lambda: JointContext(1.0, one_sided=True), "one_sided must be False"),
+        (lambda: ONE.read([1.0, 2.0], np.zeros(1)), "must be one number, got 2"),
+        (lambda: ONE.read(math.nan, None), "context"),
+        (lambda: ONE.read("warm", None), "context must be"),
+        (
+            lambda: Columns([Column(adds=1.0)] * 2).read(3.0, None),
+            "must be 2 numbers, one per column, got 1",
+        ),
+        (lambda: Column(G_c=-1.0), "G_c must be a finite number > 0"),
+        (lambda: Column(), "must have adds, .* or G_c, .*, got neither"),
+        (lambda: Column(adds=1.0, G_c=1.0), "got both"),
+        (lambda: Column(adds=1.0, worse="up"), "worse must be None for a column that adds"),
+        (lambda: Column(G_c=1.0, worse="hotter"), "worse must be one of 'up', 'down'"),
+        (lambda: Column(adds=1.0, changes=-1.0), "changes must be a finite number >= 0"),
+        (lambda: Columns([]), "columns must be one Column per number of a context"),
+        (lambda: Columns([1.0]), "columns must be one Column per number of a context"),
         (lambda: AnnouncedDrift().read(-0.1, None), "drift must be at least 0"),
         (lambda: ContextHull(G_g=1.0, reach=1.0, context=3.0), "context must be"),
-        (
-            lambda: ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=Errors(drift=0.1)),
-            "drift must be told",
-        ),
     ],
 )
 def test_bad_input_is_one_sentence(make, words):
@@ -568,7 +596,7 @@ def test_bad_input_is_one_sentence(make, words):
 
 
 def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
-    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0))
     memory = known.init(np.zeros(1))
     with pytest.raises(
         InvalidValueError, match="round 1 cannot be read: its context was not announced"
@@ -577,12 +605,12 @@ def test_a_round_without_its_context_and_an_infeasible_start_are_refused():
     memory = known.announce(memory, at(0.0))
     with pytest.raises(InvalidValueError, match="the start must be strictly feasible"):
         known.observe(memory, Reading(np.zeros(1), 0.1, None, known.errors))
-    with pytest.raises(InvalidValueError, match="contexts know no delay"):
+    with pytest.raises(InvalidValueError, match="needs the context of each reading"):
         known.observe(memory, Reading(np.zeros(1), -0.3, None, known.errors, age=1))
 
 
 def test_a_first_reading_above_a_start_bound_is_a_contradiction() -> None:
-    known = ContextHull(G_g=1.0, reach=1.0, start_bound=-0.5, context=Additive())
+    known = ContextHull(G_g=1.0, reach=1.0, start_bound=-0.5, context=Column(adds=1.0))
     memory = known.announce(known.init(np.zeros(1)), at(0.0))
     right, wrong = (Reading(np.zeros(1), g, None, known.errors) for g in (-0.51, -0.49))
     assert known.contradictions(memory, right) == ()

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from surefoot import Feedback
 from surefoot.core.types import Context
 from surefoot.knowledge import (
-    Additive,
+    Column,
     ContextHull,
     Curvature,
     CurvatureRows,
@@ -82,7 +82,7 @@ def test_each_error_by_itself_makes_readings_inexact_but_that_of_an_evaluation()
 @pytest.mark.parametrize("kind", [LipschitzHull, ContextHull])
 def test_what_was_certified_stands_for_a_reading_that_is_too_high(kind):
     # -1 and its error, a rise of G_g = 2 over 1/4; and the error of an evaluation once more.
-    told = {"context": Additive()} if kind is ContextHull else {}
+    told = {"context": Column(adds=1.0)} if kind is ContextHull else {}
     errors = Errors(value=0.1, evaluation=0.01)
     known = kind(G_g=2.0, reach=4.0, errors=errors, **told)
     memory = known.init(np.zeros(2))

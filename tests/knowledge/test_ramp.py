@@ -8,9 +8,11 @@ import pytest
 from surefoot import Controller, Feedback
 from surefoot.certified import Certified
 from surefoot.knowledge import (
-    Additive,
     Anchor,
+    AnnouncedDrift,
     AverageLimit,
+    Column,
+    ContextCurvature,
     ContextHull,
     Curvature,
     EmptyRegionError,
@@ -413,7 +415,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (
             0.1,  # what the rounds so far leave may end sooner than the ramp leads back
             AverageLimit(G_g=1.0, reach=1.0, most=1.0),
-            "ramp must be None for AverageLimit, got 0.1: nothing is proved",
+            "ramp must be None for AverageLimit, got 0.1: after rounds above 0",
         ),
         (
             0.1,
@@ -427,8 +429,33 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         ),
         (
             0.1,
-            ContextHull(G_g=1.0, reach=1.0, context=Additive()),
-            "ramp must be None in contexts",
+            ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0)),
+            "further away than the ramp reaches .* say how far each column moves in a round",
+        ),
+        (
+            0.1,
+            ContextHull(G_g=1.0, reach=1.0, context=AnnouncedDrift(), start_bound=-0.1),
+            "give drift, the largest that is told, instead of AnnouncedDrift",
+        ),
+        (
+            0.1,
+            ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0, changes=0.1)),
+            "a point that is feasible in every context; give start_bound",
+        ),
+        (
+            0.1,
+            ContextHull(
+                G_g=1.0,
+                domain=Grid(0.02, Box([-1.0], [1.0])),
+                context=Column(adds=1.0, changes=0.1),
+                start_bound=-0.1,
+            ),
+            "Theorem R has no return path between choices",
+        ),
+        (
+            0.1,
+            ContextCurvature(beta=1.0, reach=1.0, context=Column(adds=1.0, changes=0.1)),
+            "Theorem R has no return path without a G_g",
         ),
     ],
 )

@@ -14,11 +14,12 @@ from surefoot import Ball, Controller
 from surefoot.certified import Certified
 from surefoot.core.feedback import Feedback
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
     AverageLimit,
     CertificateError,
     CertifiedLength,
+    Column,
+    Columns,
     ContextCurvature,
     ContextHull,
     Curvature,
@@ -27,8 +28,6 @@ from surefoot.knowledge import (
     EstimatedCurvature,
     EstimatedHull,
     HullOfLog,
-    JointContext,
-    LipschitzContext,
     LipschitzHull,
     Reading,
     Region,
@@ -229,6 +228,17 @@ def in_context(g):
     return query
 
 
+def each_its_own(g):
+    """g, the first entry of the context, and what the second is above 0."""
+
+    def query(x, place):
+        value, slope = g(x)
+        first, second = (Fraction(part) for part in place.tolist())
+        return Fraction(value) + first + max(second, Fraction(0)), slope
+
+    return query
+
+
 def around_zero(x, place):
     """Convex in actions and contexts together."""
     value, slope = polytope(x)
@@ -243,15 +253,20 @@ def two_numbers(rng):
     return rng.uniform(-0.2, 0.2, size=2)
 
 
+def two_small(rng):
+    return rng.uniform(-0.2, 0.1, size=2)
+
+
 def sometimes(rng):
     return rng.choice([0.0, 0.0, 0.01])
 
 
 BALL = Ball(3.0)
 CONTEXTS = {
-    "added": (Additive(), None, one_number),
-    "on both sides": (LipschitzContext(1.0), None, two_numbers),
-    "one-sided": (LipschitzContext(1.0, one_sided=True), -0.09, one_number),
+    "added": (Column(adds=1.0), None, one_number),
+    "on both sides": ([Column(G_c=1.0), Column(G_c=1.0)], None, two_numbers),
+    "each its own": ([Column(adds=1.0), Column(G_c=1.0, worse="up")], -0.09, two_small),
+    "one-sided": (Column(G_c=1.0, worse="up"), -0.09, one_number),
     "told drift": (AnnouncedDrift(), None, sometimes),
 }
 KINDS = {
@@ -279,19 +294,19 @@ KINDS = {
         AverageLimit(G_g=STEEP, domain=BALL, most=0.3), polytope, {"on_average": True}
     ),
     "convex in contexts": Attacked(
-        ContextHull(G_g=STEEP, domain=BALL, context=JointContext(1.0)),
+        ContextHull(G_g=STEEP, domain=BALL, context=Columns([Column(G_c=1.0)], joint=True)),
         around_zero,
         {"contexts": one_number},
     ),
     "curvature in contexts": Attacked(
-        ContextCurvature(beta=1.0, domain=BALL, context=Additive()),
+        ContextCurvature(beta=1.0, domain=BALL, context=Column(adds=1.0)),
         in_context(bowl),
         {"contexts": one_number},
     ),
 } | {
     f"hull in contexts, {name}": Attacked(
         ContextHull(G_g=STEEP, domain=BALL, context=context, start_bound=bound),
-        in_context(polytope),
+        each_its_own(polytope) if name == "each its own" else in_context(polytope),
         {"contexts": draw},
     )
     for name, (context, bound, draw) in CONTEXTS.items()
@@ -344,13 +359,16 @@ LIES = {
     "a sum whose slopes are larger": ("average", {"G_g": 0.7}),
     "contexts that add less": (
         "hull in contexts, on both sides",
-        {"context": LipschitzContext(0.7)},
+        {"context": [Column(G_c=0.7), Column(G_c=0.7)]},
     ),
     "contexts that are no better": (
         "hull in contexts, one-sided",
         {"start_bound": -0.4},
     ),
-    "a convexity that is none": ("convex in contexts", {"context": JointContext(0.5)}),
+    "a convexity that is none": (
+        "convex in contexts",
+        {"context": Columns([Column(G_c=0.5)], joint=True)},
+    ),
     "a curvature in contexts": ("curvature in contexts", {"beta": 0.7}),
 }
 

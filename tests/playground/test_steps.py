@@ -14,7 +14,7 @@ from surefoot import PFS, Ball, kernel
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Context
 from surefoot.knowledge import (
-    Additive,
+    Column,
     ContextHull,
     Curvature,
     CurvatureMemory,
@@ -267,7 +267,11 @@ def assert_drawn_around(region, outline, x):
 def test_a_step_in_a_context_is_python_s(G_g, error):
     start = np.array([0.05, -0.1])
     known = ContextHull(
-        G_g=G_g, reach=RADIUS, start_bound=-0.3, context=Additive(), errors=Errors(value=error)
+        G_g=G_g,
+        reach=RADIUS,
+        start_bound=-0.3,
+        context=Column(adds=1.0),
+        errors=Errors(value=error),
     )
     rng, place, x = np.random.default_rng(5), 0.05, start
     memory = known.announce(known.init(start), Context(np.array([place])))

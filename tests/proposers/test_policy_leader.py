@@ -9,7 +9,7 @@ from surefoot.certified import Certified
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import Array
-from surefoot.knowledge import Additive, AnnouncedDrift, ContextHull, Errors, LipschitzHull
+from surefoot.knowledge import AnnouncedDrift, Column, ContextHull, Errors, LipschitzHull
 from surefoot.proposers import Leader, PolicyLeader
 from surefoot.sets import Ball
 
@@ -28,7 +28,7 @@ def play(rounds: int, seed: int) -> tuple[list[float], list[Array], Array, Array
     rng = np.random.default_rng(seed)
     contexts = 0.2 * np.sin(np.arange(rounds) / 9.0) + 0.05 * rng.normal(size=rounds)
     contexts = np.clip(contexts, -0.3, 0.3)
-    known = ContextHull(G_g=1.0, reach=2.0, context=Additive(), start_bound=-0.1)
+    known = ContextHull(G_g=1.0, reach=2.0, context=Column(adds=1.0), start_bound=-0.1)
     player = Certified(proposer=PolicyLeader(radius=RADIUS, features=features), knowledge=known)
     state, regret = player.init(np.zeros(2)), player.observer()
     state, _ = player.announce(state, player.read_context(state, contexts[0], current=True))
@@ -69,7 +69,7 @@ def test_no_regret_against_a_policy_is_above_the_observed_bound(seed):
 def test_a_constant_feature_is_the_leader_of_actions():
     """With phi = 1 the learning is that of a leader, to the bit."""
     policies, leader = PolicyLeader(radius=1.0, features=lambda c: [1.0]), Leader(domain=Ball(1.0))
-    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0))
     player = Certified(proposer=policies, knowledge=known)
     state, learner = player.init(np.zeros(2)), leader.init(np.zeros(2))
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -86,7 +86,7 @@ def test_a_constant_feature_is_the_leader_of_actions():
 def test_a_policy_is_learnt_as_an_action_of_matrices_by_hand():
     # The action is (x - x_1) phi'/|phi|^2, gradients and slopes are those of actions times phi'.
     x1, leader = np.array([0.2, -0.1]), Leader(domain=Ball(2.0))
-    known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
     player = Certified(proposer=PolicyLeader(radius=2.0), knowledge=known)
     state, learner = player.init(np.zeros(2)), leader.init(np.zeros(4))
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -119,14 +119,14 @@ def test_the_sums_of_the_regret_are_kept_where_slopes_are_exact():
     proposer = PolicyLeader(radius=1.0)
     for slope, is_kept in ((0.0, True), (0.1, False)):
         errors = Errors(slope=slope)
-        known = ContextHull(G_g=1.0, reach=1.0, context=Additive(), errors=errors)
+        known = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0), errors=errors)
         assert (proposer.observer(known) is not None) is is_kept
 
 
 def test_bad_input_is_one_sentence():
     with pytest.raises(InvalidValueError, match="knowledge must be of contexts for PolicyLeader"):
         Certified(proposer=PolicyLeader(radius=1.0), knowledge=LipschitzHull(G_g=1.0, reach=1.0))
-    known = ContextHull(G_g=1.0, reach=1.0, context=Additive())
+    known = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0))
     player = Certified(proposer=PolicyLeader(radius=1.0, features=lambda c: [c]), knowledge=known)
     state = player.init(np.zeros(1))
     with pytest.raises(InvalidValueError, match="features must not all be 0"):
@@ -140,7 +140,7 @@ def test_bad_input_is_one_sentence():
 def test_a_policy_of_one_feature_goes_down_the_first_gradient(d):
     # Nothing was learnt before: a leader regularised around 0 has -gradient's direction, and in a
     # context whose feature is twice as large the policy says twice as much.
-    known = ContextHull(G_g=1.0, reach=9.0, context=Additive(), start_bound=-4.0)
+    known = ContextHull(G_g=1.0, reach=9.0, context=Column(adds=1.0), start_bound=-4.0)
     policy = PolicyLeader(radius=RADIUS, features=lambda c: np.array([1.0 + c]))
     player = Certified(proposer=policy, knowledge=known)
     row, gradient = np.eye(d)[0], np.arange(1.0, d + 1.0)

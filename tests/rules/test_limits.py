@@ -12,7 +12,7 @@ from surefoot.controller import Controller, replay
 from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
 from surefoot.knowledge import (
-    Additive,
+    Column,
     Curvature,
     Errors,
     Grid,
@@ -376,7 +376,7 @@ def test_a_bound_that_is_none_is_rejected_in_a_sentence(G_g, sentence):
 def test_what_is_unsupported_is_rejected_in_a_sentence():
     known = {"G_g": [1.0, 2.0], "domain": Ball(1.0)}
     with pytest.raises(InvalidValueError, match=r"^G_g must be one number in contexts, got \[1"):
-        LeaderFollower(**known, context=Additive())
+        LeaderFollower(**known, context=Column(adds=1.0))
     with pytest.raises(InvalidValueError, match="ramp must be that of a LipschitzHull"):
         LeaderFollower(**known, ramp=0.1, drift=1e-3)
     with pytest.raises(InvalidValueError, match="G_g must be a finite number > 0, got"):

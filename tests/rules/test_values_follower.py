@@ -13,13 +13,12 @@ from surefoot.controller import Controller, Fleet
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.core.parameters import parameters_of
 from surefoot.knowledge import (
-    Additive,
     AnnouncedDrift,
     CertifiedLength,
+    Column,
     Curvature,
     EmptyRegionError,
     Errors,
-    LipschitzContext,
     LipschitzHull,
     Together,
 )
@@ -351,7 +350,7 @@ def test_a_subclass_with_another_constructor_is_tuned_and_changed_as_the_class_i
 # --- with all that the knowledge allows for ------------------------------------------------------
 
 
-CONTEXTS = {"context": LipschitzContext(1.0), "start_bound": -0.04}
+CONTEXTS = {"context": Column(G_c=1.0), "start_bound": -0.04}
 SETTINGS = {
     "alone": {},
     "value error": {"value_error": 0.02},
@@ -359,7 +358,7 @@ SETTINGS = {
     "ramp": {"ramp": 0.05},
     "ramp under drift": {"ramp": 0.05, "drift": 5e-4, "start_bound": -0.25},
     "contexts": CONTEXTS,
-    "known contexts": {"context": Additive(), "start_bound": -0.04},
+    "known contexts": {"context": Column(adds=1.0), "start_bound": -0.04},
     "contexts, value error": {**CONTEXTS, "value_error": 0.02},
     "a drift that is told": {"context": AnnouncedDrift(), "start_bound": -0.04},
 }
@@ -417,7 +416,7 @@ class Room:
 def test_every_action_is_feasible_and_proved_with_all_that_a_hull_allows_for(name, around, seed):
     room = Room(seed, SETTINGS[name])
     player = AROUND[around](follower(room.steep, Ball(2.0), **room.told))
-    by_place = isinstance(room.told.get("context"), Additive | LipschitzContext)
+    by_place = isinstance(room.told.get("context"), Column)
     first = {"context": [0.0]} if by_place else {}
     delay = 2 if around.startswith("late") else 0  # until then nothing is known of the start
     loop = Controller(player, np.zeros(3), on_contradiction="raise", **first)
@@ -459,13 +458,13 @@ def test_a_fleet_of_them_is_feasible_and_proved(name, seed):
 
 
 def test_contexts_with_a_ramp_are_rejected():
-    with pytest.raises(InvalidValueError, match=r"ramp must be None in contexts, got 0\.05"):
+    with pytest.raises(InvalidValueError, match=r"ramp must be None for these contexts, got 0\.05"):
         follower(ramp=0.05, **CONTEXTS)
 
 
 def test_in_known_contexts_a_difference_is_that_of_one_context():
     # g(x; c) = x[1] - 0.5 + c: the probes are in other contexts than their origin.
-    player = follower(context=Additive(), start_bound=-0.1)
+    player = follower(context=Column(adds=1.0), start_bound=-0.1)
     loop = Controller(player, np.zeros(2), context=0.0)
     for t in range(12):
         x, c = loop.ask(), -0.01 * t

@@ -404,35 +404,38 @@ class Round:
         if curvature > constants.get("beta", math.inf):
             return False, f"beta = {constants['beta']:.6g} is too small: {curvature:.6g} fits"
         names = list(constants)
-        if (G_c := self._given_G_c()) is not None:
-            if (fits := self._G_c_that_fits(G_c)) > G_c:
-                return False, f"G_c = {G_c:.6g} is too small: {fits:.6g} fits"
-            names.append("G_c")
+        context = getattr(knowledge, "context", None)
+        if context is not None and context.bounds:
+            if (factor := self._factor_that_fits()) > 1.0:
+                name, G_c = next(iter(context.bounds.items()))
+                if len(context.bounds) > 1:
+                    each = " or ".join(context.bounds)
+                    return False, f"{each} is too small: {factor:.3g} times as much fits"
+                return False, f"{name} = {G_c:.6g} is too small: {factor * G_c:.6g} fits"
+            names += context.bounds
         if getattr(knowledge, "start_bound", None) is not None:
             names.append("start_bound")
         *first, last = names or ["a constant"]
         which = f"{', '.join(first)} or {last}" if first else last
         return False, f"{which} is too small, or the start is not what it was"
 
-    def _given_G_c(self) -> float | None:
-        """Return the G_c that was given; None without one."""
-        context = getattr(self.run.knowledge, "context", None)
-        G_c: float | None = None if context is None else context.facts["G_c"]
-        return G_c
+    def _factor_that_fits(self) -> float:
+        """Return the factor on constants of contexts that explains two readings of one action.
 
-    def _G_c_that_fits(self, G_c: float) -> float:
-        """Return the least G_c that explains two readings of one action; 0 without two."""
+        It is 0 without two, and where a part of the change is known exactly.
+        """
         info, worst = self.loop.info, self.input.worst
         region = None if info is None else info.region
         if region is None or region.read_place is None or worst is None:
             return 0.0
         state: Any = self.loop.state
-        knowledge: Any = self.run.knowledge
-        allowed = float(knowledge.context.rise(region.read_place, state.memory.context.place))
+        known: Any = self.run.knowledge
+        if len(known.context.bounds) < len(region.read_place):
+            return 0.0
+        allowed = float(known.context.rise(region.read_place, state.memory.context.place))
         if not allowed > 0 or not (region.x == self.here.x).all():
             return 0.0
-        change = worst - self.run.errors.value - float(region.upper)
-        return float(G_c * change / allowed)
+        return float((worst - self.run.errors.value - float(region.upper)) / allowed)
 
     def _refuse(self, breaches: tuple[Breach, ...], error: Exception) -> Decision:
         """Reject the round: its action is no longer proved."""
@@ -661,14 +664,21 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     """Return the state at the start, in any context; proved if its bound holds in every round.
 
     A start that was measured above its bound is not proved. Without a bound, fall back to the
-    start.
+    start. A ramp may need several rounds, and nothing between is proved.
     """
     anchor, proof = loop.anchor, None
+    before: Any = loop.state
+    origin: Array = before.plan.origin
     start = loop.x if anchor is None else anchor.x
     is_above = any(b.constant == "anchor" for b in loop.breaches)
-    if anchor is not None and not anchor.ages and not is_above:
-        bound = float(anchor.value)
-        reason = "no region is asked" if loop.halt is None else loop.halt.reason
+    bound = math.inf if anchor is None or anchor.ages or is_above else float(anchor.value)
+    reason = "no region is asked" if loop.halt is None else loop.halt.reason
+    far = float(np.linalg.norm(start - origin))
+    if run.pace is not None and far > run.pace:
+        share = run.pace / far
+        start = origin + share * (start - origin)
+        proof = ReturnPath(loop.round - 1, "retreated", reason, share, 0, 0.0, 0.0, math.inf)
+    elif bound < math.inf:
         proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
     state = run.algorithm.stand_at(loop.state, start, context)
     return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())

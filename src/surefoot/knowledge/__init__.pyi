@@ -29,11 +29,11 @@ from surefoot.knowledge.choices import (
     OnChoices as OnChoices,
 )
 from surefoot.knowledge.context import (
-    Additive as Additive,
     AnnouncedDrift as AnnouncedDrift,
+    Column as Column,
+    Columns as Columns,
     ContextKind as ContextKind,
-    JointContext as JointContext,
-    LipschitzContext as LipschitzContext,
+    GivenContext as GivenContext,
 )
 from surefoot.knowledge.context_curvature import (
     ContextCurvature as ContextCurvature,

@@ -22,15 +22,18 @@ everywhere, the action is pulled to the deepest one, for which g must be convex
 (:mod:`surefoot.knowledge.anchor`).
 """
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from surefoot.core import checks
 from surefoot.core.arrays import round_up
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
-from surefoot.core.parameters import instance_of
+from surefoot.core.parameters import anything
 from surefoot.core.types import Array, Context
 from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.base import Capability, Memory, Reading
-from surefoot.knowledge.context import NO_DELAY, Additive, check_context
+from surefoot.knowledge.context import NO_DELAY, as_contexts, check_context
 from surefoot.knowledge.curvature import Curvature, CurvatureMemory
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.region import Region
@@ -58,13 +61,14 @@ class ContextCurvature(Curvature):
     """Knowledge of a smoothness constant, and of a context that is added to g.
 
     Args:
-        context: what is added.
+        context: what its columns add to g: a :class:`~surefoot.knowledge.Column` or several.
 
     The others are those of :class:`~surefoot.knowledge.Curvature`.
 
     Example:
         >>> import numpy as np
-        >>> known = ContextCurvature(beta=1.0, reach=2.0, context=Additive())
+        >>> from surefoot.knowledge import Column
+        >>> known = ContextCurvature(beta=1.0, reach=2.0, context=Column(adds=1.0))
         >>> memory = known.announce(known.init(np.zeros(1)), Context(np.array([0.0])))
         >>> seen = Reading(np.zeros(1), -0.5, np.array([1.0]), known.errors)
         >>> memory = known.announce(known.observe(memory, seen), Context(np.array([-1.0])))
@@ -74,9 +78,22 @@ class ContextCurvature(Curvature):
 
     in_contexts: ClassVar[bool] = True
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "nonconvex"})
-    refusals = NO_DELAY
+    refusals: ClassVar[Mapping[Capability, str]] = {
+        **NO_DELAY,
+        "drift": "0 for a smoothness constant in contexts, whose anchor has no bound that stands: "
+        "give G_g (ContextHull)",
+    }
 
-    context: Any = instance_of(Additive)
+    context: Any = anything("a Column that adds, or a list of them")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context", as_contexts(self.context))
+        if not self.context.is_exact:
+            raise InvalidValueError(
+                "context must be of columns that add: Theorem X1 carries a slope from context to "
+                f"context only where g = h(x) + q(c), got {checks.repr_line(self.context)}"
+            )
+        super().__post_init__()
 
     def first(self, x1: Array) -> Memory:
         """Return the memory before the first round."""

@@ -2,7 +2,8 @@ r"""Certificates from values in other contexts: the convex hull of balls, for gi
 
 With :math:`(x_i, g_i, c_i)` what was read, and w what g can rise by between contexts
 (:mod:`surefoot.knowledge.context`), :math:`l_i(c) = g_i + w(c_i, c)` bounds g at :math:`x_i` in the
-context c.
+context c. Under a drift of v per round besides, what was read k rounds before counts as
+:math:`l_i(c) + kv`.
 
 **Theorem X1.** *Let* :math:`g(\cdot; c)` *be convex, with no subgradient longer than* :math:`G_g`
 *where* :math:`g(\cdot; c) \le 0`\ *, and* :math:`\lambda_i \ge 0` *weights that add up to 1. (a) p
@@ -10,11 +11,10 @@ is feasible in the context c if*
 
 .. math:: \sum_i\lambda_il_i(c) + G_g\Big\|p - \sum_i\lambda_ix_i\Big\| \le 0 .
 
-*(b) If g is convex in x and c together and changes by at most* :math:`G_c` *per unit of c, it is
-enough that*
+*(b) If g is convex in x and c together, it is enough that*
 
 .. math:: \sum_i\lambda_ig_i + G_g\Big\|p - \sum_i\lambda_ix_i\Big\|
-          + G_c\Big\|c - \sum_i\lambda_ic_i\Big\| \le 0 .
+          + w\Big(\sum_i\lambda_ic_i, c\Big) \le 0 .
 
 *(c) Nothing more can be certified, if the bounds are known everywhere: for every other p there is a
 g of the class, with all that was read, that is above 0 at p.*
@@ -24,12 +24,15 @@ g of the class, with all that was read, that is above 0 at p.*
 :math:`g(p; c) > 0`, there would be a first q with :math:`g(q; c) = 0`; up to there slopes are at
 most :math:`G_g`, so that :math:`0 \le -m + G_g\|q - v\| < -m + G_g\|p - v\| \le 0`, or p = v.
 Rounds with :math:`l_i(c) > 0` may have weights: at :math:`x_i` itself only convexity is used. (b)
-:math:`g(v; \sum\lambda_ic_i) \le \sum\lambda_ig_i`; then along c, then as before. (c) Let
+:math:`g(v; \sum\lambda_ic_i) \le \sum\lambda_ig_i`; then to c, by w, then as before. (c) Let
 :math:`\hat g(y; c)` be the least of the left side of (a) over the weights. It is convex in y, as a
 minimum over :math:`\lambda` of what is convex in both, rises by at most :math:`G_g` in y, and as a
 minimum of functions of c that rise by at most w it does so too. By the chain of (a),
 :math:`g \le \hat g`; so :math:`\hat g(x_i; c_i) = g_i`, and a subgradient of g there is one of
 :math:`\hat g`. (b) is the same in (x, c). ∎
+
+With a drift, :math:`g_t(x; c)`, the same holds of :math:`w(c', c) + v|t - t'|`: time is one more
+column of the context.
 
 So two rounds with contexts on both sides of c are, for (b), a round at c without an error of the
 context. In a context that is harsher than all that were seen nothing may be certified, and by (c)
@@ -39,7 +42,8 @@ off; ``start_bound``) is one more round of every context.
 **Rounds that are kept**: the first, the last, and at most 32 more. If round i has
 :math:`g_i + w(c_i, c_j) + G_g\|x_i - x_j\| \le g_j`, then its ball holds that of j in every
 context, since :math:`w(c_i, c) \le w(c_i, c_j) + w(c_j, c)`: j can be forgotten and nothing is
-lost. Where there are more, the one is forgotten for which that is most nearly so.
+lost. (Under drift both age alike from then on, so :math:`g_i - vt_i` counts for :math:`g_i`.) Where
+there are more, the one is forgotten for which that is most nearly so.
 
 **Moved cuts.** For u feasible in the context c, :math:`g_i + s_i^\top(u - x_i) \le g(u; c_i) \le
 w(c, c_i)`: what was read in any context is a half-space in every one, and leaders use them
@@ -55,7 +59,6 @@ that module left, for the weights of the certificate, whatever way they were fou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,11 +66,17 @@ import numpy as np
 from surefoot.core.arrays import norm, round_up
 from surefoot.core.forms import MOST, Axes, Count, Same, Span
 from surefoot.core.kernel_constants import ALARM_NOISES
-from surefoot.core.parameters import instance_of
+from surefoot.core.parameters import anything
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, Context, Number
+from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import Capability, Memory, Reading
-from surefoot.knowledge.context import NO_DELAY, AnnouncedDrift, ContextKind, check_context
+from surefoot.knowledge.context import (
+    NO_DELAY,
+    AnnouncedDrift,
+    as_contexts,
+    check_context,
+)
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
@@ -178,16 +187,17 @@ class ContextHull(LipschitzHull):
     """Knowledge of contexts and of a g that is convex in each, with Lipschitz constant G_g.
 
     Args:
-        context: a bound on the rise of g between contexts.
-        start_bound: g at the first action is at most this in every context. Without it, nothing
-            may be certified in a context that is harsher than those before.
+        context: what is known of its columns (:class:`~surefoot.knowledge.Column`): one, a list
+            of them or :class:`~surefoot.knowledge.Columns`; or
+            :class:`~surefoot.knowledge.AnnouncedDrift`.
+        start_bound: g at the first action is at most this in every context and round. Without it,
+            nothing may be certified in a context that is harsher than those before.
 
-    The others are those of :class:`~surefoot.knowledge.LipschitzHull`; drift is told
-    (:class:`~surefoot.knowledge.AnnouncedDrift`).
+    The others are those of :class:`~surefoot.knowledge.LipschitzHull`.
 
     Example:
-        >>> from surefoot.knowledge import Additive
-        >>> known = ContextHull(G_g=1.0, reach=4.0, context=Additive())
+        >>> from surefoot.knowledge import Column
+        >>> known = ContextHull(G_g=1.0, reach=4.0, context=Column(adds=1.0))
         >>> memory = known.announce(known.init(np.zeros(1)), Context(np.array([0.0])))
         >>> memory = known.observe(memory, Reading(np.zeros(1), -0.5, None, known.errors))
         >>> milder = Context(np.array([-0.25]))  # g(x; c) = x - 0.5 + c
@@ -196,14 +206,15 @@ class ContextHull(LipschitzHull):
         array([0.75])
     """
 
-    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
-    refusals: ClassVar[Mapping[Capability, str]] = {
-        **NO_DELAY,
-        "drift": "told beside a context, as AnnouncedDrift() or with the context",
-    }
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "drift"})
+    refusals = NO_DELAY
     in_contexts: ClassVar[bool] = True
 
-    context: Any = instance_of(ContextKind)
+    context: Any = anything("a Column, a list of them, Columns(...) or AnnouncedDrift()")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "context", as_contexts(self.context))
+        super().__post_init__()
 
     @property
     def obstacle_to_choices(self) -> str:
@@ -246,16 +257,48 @@ class ContextHull(LipschitzHull):
 
     def _least_missed(self, readings: Seen) -> int:
         """Return the index of the reading, neither first nor last, that the others replace best."""
-        x, value, place, _ = readings
+        x, value, place, when = readings
         ways = x[:, None] - x
         separately = np.sqrt(np.einsum("ijk,ijk->ij", ways, ways))
-        bounds = value[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
+        now = value - float(self.errors.drift) * when  # all age alike from now on
+        bounds = now[:, None] + self.context.rise(place[:, None], place) + self.G_g * separately
         np.fill_diagonal(bounds, math.inf)
-        return 1 + int((bounds.min(axis=0) - value)[1:-1].argmin())
+        return 1 + int((bounds.min(axis=0) - now)[1:-1].argmin())
 
     def certify(self, memory: Memory, errors: Errors) -> Region:
         """Return the hull of the balls, in the known set if there is one."""
         return ContextRegion(self, memory, errors)
+
+    @property
+    def speed(self) -> float | None:
+        """The largest rise of g from round to round; None where nothing bounds it."""
+        step = self.context.largest_step
+        return None if step is None else float(round_up(self.errors.drift + step))
+
+    def start_anchor(self, memory: ContextMemory) -> Anchor:
+        """Return the start, with the bound on g there in every round and context."""
+        assert self.start_bound is not None
+        return StandingAnchor(memory.seen.x[0], float(self.start_bound), 0.0)
+
+    def pair_margin(self, d: int, levels: float) -> float:
+        """Return what the margin takes from a bound on g, in a mean of two actions."""
+        several = 4 * (2 + 4) * UNIT * (float(self.reach) * self.G_g + 2 * levels)
+        return float(super().pair_margin(d, levels) + several)
+
+    def level_at(self, memory: ContextMemory, x: Array) -> float:
+        """Return the bound on g that was read at an action in the last round; else infinite."""
+        readings = memory.seen
+        is_there = readings.round[-1] == memory.rounds and bool((readings.x[-1] == x).all())
+        return float(readings.value[-1]) if is_there else math.inf
+
+    def between(
+        self, memory: ContextMemory, x: Array, level: float, anchor: Anchor, errors: Errors
+    ) -> ContextRegion:
+        """Return the actions certified by the last action and the start alone."""
+        assert memory.before is not None
+        place = memory.before.place
+        row = Seen(x[None], np.array([level]), place[None], np.array([memory.rounds]))
+        return ContextRegion(self, memory._replace(seen=row), errors)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return how a reading contradicts the constants, in sentences."""
@@ -314,12 +357,15 @@ class ContextRegion(Region):
         self.rounding = knowledge._rounding(d)
         if knowledge.start_bound is not None:
             readings = readings.add(readings.x[0], float(knowledge.start_bound), place, 0.0)
-        self.seen, self.values, self.mixes = readings, readings.value, np.eye(len(readings.value))
+        self.seen, self.mixes = readings, np.eye(len(readings.value))
         if knowledge.context.is_joint:
             self.mixes = np.vstack([self.mixes, _pairs_around(place, readings.place)])
+            rise = np.zeros(len(readings.value))
         else:
             rise = knowledge.context.rise(readings.place, place)
-            self.values = np.where(rise == 0.0, readings.value, round_up(readings.value + rise))
+        if errors.drift:
+            rise = round_up(rise + _age(readings.round, self.round + 1.0, errors.drift))
+        self.values = np.where(rise == 0.0, readings.value, round_up(readings.value + rise))
         self.centres = self.mixes @ readings.x
         self.radii = self._rooms(self.mixes)
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
@@ -338,8 +384,8 @@ class ContextRegion(Region):
         knowledge, levels = self.knowledge, self.levels(weights)
         sizes = weights @ np.abs(self.values) + np.abs(levels)
         if knowledge.context.is_joint:
-            distance = norm(self.place) + weights @ np.linalg.norm(self.seen.place, axis=1)
-            sizes = sizes + knowledge.context.G_c * distance
+            lengths = abs(self.place) + weights @ abs(self.seen.place)
+            sizes = sizes + lengths @ knowledge.context.slopes
         several = 4 * (weights.shape[1] + 4) * UNIT
         margin = knowledge._lost(len(self.x)) + several * (
             float(knowledge.reach) + sizes / knowledge.G_g
@@ -442,6 +488,15 @@ class ContextRegion(Region):
         why = EmptyRegionError.of_context(self.round, point, bound)
         hint = "the start must be feasible in every context: give a bound (start_bound)"
         return EmptyRegionError(f"{why}; {hint}", point)
+
+
+def _age(rounds: Array, now: float, drift: Number) -> Array:
+    """Return by how much g may have drifted since some rounds, rounded up.
+
+    The bound at the start, of round 0, holds in every round.
+    """
+    aged: Array = round_up(drift * np.where(rounds > 0.0, now - rounds, 0.0))
+    return aged
 
 
 def _pairs_around(place: Array, places: Array) -> Array:

@@ -33,13 +33,45 @@ ball: in every direction u, :math:`u^\top x_i - g_i/\hat G \le u^\top c + \|x_i-
 :math:`\theta^Jm_1 \le \hat G < G_g`. The round after one outside is feasible by convexity. ∎
 
 It is tight: :math:`g = M\|x - x_1\| - \alpha` with the slope 0 at the start uses all of it up in
-one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`: then the theorem
-needs no slopes, and stands under errors. A value that errs by at most :math:`\nu` counts as
-:math:`\hat g + \nu` where something is certified, as :math:`\hat g - \nu` where m is, and a round
-is called outside where :math:`\hat g - \nu > 0`: rounds with :math:`g \le 2\nu` may be missed, any
-number of them, and the theorems count the others. A round without a measurement may be outside
-unseen; the next action is then a mean of actions seen, and where k rounds may be outside it counts
-as one of them. In a set that is no ball :math:`m_1` is the slope of the start alone.
+one round. :math:`(g(y) + \sigma)/\|y - v\|` is used for m beside :math:`\|s\|`, and so is every
+:math:`(g_j - g_i)/\|x_j - x_i\|`, which is at most :math:`\|s_j\|`: then the theorem needs no
+slopes. A round without a measurement may be outside unseen; the next action is then a mean of
+actions seen, and where k rounds may be outside it counts as one of them.
+
+**Theorem U in any bounded set.** *Let every action be in a set D, which need not be convex nor hold
+X, and let D be within* :math:`D_1` *of the start, which has the slack* :math:`\sigma_1`\ *. Let m
+be the largest slope seen, and* :math:`m_1` *the larger of the first one and*
+:math:`\sigma_1/D_1`\ *; rule U takes* :math:`\theta\max(m, m_1)`\ *. Then Theorem U holds with G
+the largest slope on D, but that* :math:`\hat G \le \theta\max(G, m_1)`\ *.* *Proof.* Of
+:math:`m_1` the proof above uses two things. The first estimate is :math:`\theta m_1`, by
+definition. And :math:`m \ge \hat G(1 + g_1/\sigma_1) > m_1` after the first round outside: then
+every later m is a slope on D, or a bound below one. So any number above 0 may take the place of
+:math:`m_1`. Nothing is gained by a smaller one: were :math:`GD_1 \le \sigma_1`, all of D would be
+feasible, by :math:`g(y) \le -\sigma_1 + s^\top(y-x_1)` for a slope s at y. ∎ A ball that holds X
+proves more, because X ends in it.
+
+**Theorem U under errors.** *Let* :math:`|\hat g_i - g_i| \le \nu_i` *and*
+:math:`\|\hat s_i - s\| \le \tau_i` *for a slope s at* :math:`x_i`\ *. Let certificates and the ball
+count* :math:`\hat g_i + \nu_i` *for* :math:`g_i`\ *, m count* :math:`\|\hat s_i\| - \tau_i` *and*
+:math:`(\hat g_j - \nu_j - \hat g_i - \nu_i)/\|x_j - x_i\|`\ *, and let J count the rounds with*
+:math:`\hat g_j - \nu_j > 0`\ *. Then*
+
+.. math:: J\ln\theta + \sum_j\ln\Big(1 + \frac{\hat g_j - \nu_j}{\sigma_j}\Big) \le \ln(G/m_1) ,
+
+*the other statements hold for these rounds, each round with* :math:`g_j > 2\nu_j` *is one of them,
+and those with* :math:`0 < g \le 2\nu` *may be any number.* *Proof.* What m counts is at most G.
+With v the mean of a certificate, :math:`g(v) \le -\sigma` by convexity, since every
+:math:`\hat g_i + \nu_i \ge g_i`. A counted round has :math:`g(y) \ge \hat g - \nu > 0`. So
+:math:`\|s\|\|y-v\| \ge g(y) - g(v) \ge (\hat g - \nu) + \sigma`, and the rest is as above with
+:math:`\hat g_j - \nu_j` for :math:`g_j`. If :math:`g > 2\nu`, then :math:`\hat g - \nu > 0`. ∎ The
+last statement cannot be improved: :math:`g = 2\nu` everywhere but near the start may be read as
+:math:`\nu`, and so may :math:`g = 0`.
+
+**A bound on the start** (``start_bound``). *Let* :math:`g(x_1) \le b < 0` *be known. It counts as
+one more reading of the start, of the value b without an error: the theorems hold, with*
+:math:`m_1 \ge -b/(R - \|x_1 - c\|)`\ *.* *Proof.* They use of a reading that counts as feasible
+only that g is at most :math:`\hat g + \nu` there. ∎ For a g that drifts this is false: what was
+proved of one g says nothing of the next.
 
 **Theorem V (a number of violations).** *With k violations allowed and no more known, rule U is
 played, and after the k-th round outside only means as above: at most k rounds are outside, whatever

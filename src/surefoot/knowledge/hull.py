@@ -251,6 +251,46 @@ class LipschitzHull(Knowledge):
         return sentences + self.check_subgradient(memory, reading)
 
     @property
+    def speed(self) -> float | None:
+        """The largest rise of g from round to round; None where nothing bounds it."""
+        return float(self.errors.drift)
+
+    def start_anchor(self, memory: Any) -> Anchor:
+        """Return the start, with the bound on g there in every round."""
+        assert self.start_bound is not None
+        return StandingAnchor(memory.start.x, float(self.start_bound), memory.start.round)
+
+    def pair_margin(self, d: int, levels: float) -> float:
+        """Return what the margin takes from a bound on g, between two actions.
+
+        Args:
+            d: the dimension.
+            levels: the largest bound there.
+        """
+        return float(self._lost(d) * self.G_g)
+
+    def level_at(self, memory: Any, x: Array) -> float:
+        """Return the bound on g that was read at an action in the last round; else infinite."""
+        last = memory.last
+        level = last.level(memory.rounds, self.errors.drift) if (last.x == x).all() else math.inf
+        return float(level)
+
+    def between(
+        self, memory: Any, x: Array, level: float, anchor: Anchor, errors: Errors
+    ) -> Region:
+        """Return the actions certified by two actions alone.
+
+        Args:
+            memory: the readings.
+            x: the last action.
+            level: a bound on g there, in the last round.
+            anchor: the other.
+            errors: what the region allows for.
+        """
+        t = memory.rounds
+        return HullRegion(self, memory.alone(anchor, Anchor(x, level, t)), t + 1.0, errors)
+
+    @property
     def G_g_holds_to(self) -> float:
         """The largest g at which no slope is longer than G_g."""
         return 0.0

@@ -21,6 +21,15 @@ to a, so that convexity gives
 is a plan that need not be followed; the memory keeps when a was measured (:func:`keep_anchor`). ∎
 With one ramp per coordinate, D and r are measured as :math:`\max_i|x_i - a_i|/r_i` and 1.
 
+**Corollary (contexts).** *Let* :math:`g_t = g(\cdot; c_t)` *be convex and rise by at most w from
+context to context* (:mod:`surefoot.knowledge.context`)\ *, let v be at least*
+:math:`w(c_t, c_{t+1})` *in every round, plus the drift, and let a be the start with* :math:`g(a; c)
+\le -\alpha` *in every round and context. Then Theorem R holds with the certified actions of each
+context.* *Proof.* Of a drift, the theorem uses only :math:`g_{t+1}(x_t) \le g_t(x_t) + v \le v`,
+and that a keeps :math:`\alpha`. ∎ Columns that ``change`` by at most :math:`\Delta_k` per round
+have :math:`v = \sum_kR_k\Delta_k`. Without such a bound the set of the next context may be more
+than r away, and no rule that keeps the ramp is safe: g = x - c with c = 1, then 0.
+
 The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
 later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
 
@@ -28,7 +37,8 @@ The return path leads to the first action. As in a hull, the rules measure it ag
 used more than half of its slack, unless a bound on it holds in every round. Further away they come
 nearer by r in every round.
 
-Rounding: with m what a hull takes off a slack (:mod:`surefoot.knowledge.hull`),
+Rounding: with m what a hull takes off a slack (:mod:`surefoot.knowledge.hull`, and
+:mod:`surefoot.knowledge.context_hull` for means of two),
 :math:`r(v + \alpha)/(v + 2m + 10^{-11}(v + \alpha))` is the distance of a standing anchor instead,
 which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
@@ -43,19 +53,19 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.kernel_constants import SLACK_LEFT
 from surefoot.core.types import Array, Certificate, Set
-from surefoot.knowledge.anchor import Anchor, StandingAnchor
+from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.average_limit import AverageLimit
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.choices import Choices
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.contradictions import check_proposal
 from surefoot.knowledge.estimate import UnknownConstant
-from surefoot.knowledge.hull import HullMemory, HullRegion, LipschitzHull
+from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
-__all__ = ["Ramped", "check_ramp", "keep_anchor", "limit_steps"]
+__all__ = ["Ramped", "check_ramp", "find_jump", "keep_anchor", "limit_steps"]
 
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
@@ -68,12 +78,16 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
             f"ramp needs a given {knowledge.constant}: the return path from a violation may be "
             f"longer, got {checks.repr_line(knowledge)}"
         )
-    if knowledge.in_contexts or isinstance(knowledge, AverageLimit):
-        where = "in contexts" if knowledge.in_contexts else "for AverageLimit"
-        raise InvalidValueError(f"ramp must be None {where}, got {ramp!r}: nothing is proved")
+    if isinstance(knowledge, AverageLimit):
+        raise InvalidValueError(
+            f"ramp must be None for AverageLimit, got {ramp!r}: after rounds above 0 the limit may "
+            "be further away than the ramp reaches"
+        )
     domain = knowledge.domain
     has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(domain, Choices)
-    if knowledge.errors.drifts and not has_return_path:
+    if knowledge.in_contexts:
+        _check_contexts(ramp, knowledge, has_return_path)
+    elif knowledge.errors.drifts and not has_return_path:
         rule = "that of a LipschitzHull on a convex domain, if g drifts (Theorem R)"
         raise checks.invalid("ramp", rule, knowledge)
     if isinstance(domain, Choices):
@@ -92,6 +106,29 @@ def _check_gaps(numbers: Array, choices: Choices, ramp: Any) -> None:
         )
 
 
+def _check_contexts(ramp: Any, knowledge: Any, has_return_path: bool) -> None:
+    """Raise unless the return path of Theorem R exists in every context."""
+    if not has_return_path:
+        kind = "between choices" if isinstance(knowledge, LipschitzHull) else "without a G_g"
+        reason = f"Theorem R has no return path {kind}"
+        remedy = "leave the ramp out"
+    elif knowledge.speed is None:
+        reason = (
+            "the limit of the next context may be further away than the ramp reaches (Theorem R)"
+        )
+        remedy = "say how far each column moves in a round: Column(..., changes=...)"
+        if knowledge.context.argument == "drift":
+            remedy = "give drift, the largest that is told, instead of AnnouncedDrift()"
+    elif knowledge.start_bound is None:
+        reason = "Theorem R needs a point that is feasible in every context"
+        remedy = "give start_bound, what g is at most at the start in every context"
+    else:
+        return
+    raise InvalidValueError(
+        f"ramp must be None for these contexts, got {ramp!r}: {reason}; {remedy}"
+    )
+
+
 def _around(x: Array, ramp: Any, share: float = 1.0) -> Set:
     """Return the actions within so many ramps of x."""
     if isinstance(ramp, float):
@@ -107,7 +144,7 @@ def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
     deeper, and every replacement could halve the slack.
     """
     if not knowledge.errors.drifts or knowledge.start_bound is not None:
-        return memory
+        return memory  # as in contexts, where a bound must be known
     is_there = _count_ramps(memory.last.x - memory.start.x, ramp) <= 1e-6
     return memory._replace(start=memory.last) if is_there else memory
 
@@ -126,31 +163,42 @@ def limit_steps(
         certain: whether x was certified.
     """
     near = _around(x, ramp)
-    if not isinstance(knowledge, LipschitzHull) or not knowledge.errors.drifts:
+    if not isinstance(knowledge, LipschitzHull) or not knowledge.speed:
         return region.within(near)
-    t, drift = memory.rounds, float(knowledge.errors.drift)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)
     close_to_off = _around(off.x, ramp, ramps)
     whole: Region = region.base.whole.within(knowledge.domain, near, close_to_off)
-    level = memory.last.level(t, drift) if (memory.last.x == x).all() else math.inf
+    level = knowledge.level_at(memory, x)
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
-    pair = memory.alone(off, Anchor(x, level, t))
-    back = HullRegion(knowledge, pair, t + 1.0, region.errors)
+    back = knowledge.between(memory, x, level, off, region.errors)
     point = _step_back(x, off.x, ramp)
     return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, close_to_off))
 
 
+def find_jump(knowledge: Any, memory: Any) -> tuple[str, ...]:
+    """Return how the context of a round moved further than was given, in a sentence.
+
+    Args:
+        knowledge: the knowledge of g.
+        memory: before the round was read.
+    """
+    if not knowledge.in_contexts or memory.before is None or memory.context is None:
+        return ()
+    words = knowledge.context.find_jump(memory.before.place, memory.context.place)
+    return (f"round {int(memory.rounds) + 1}: {words}",) if words else ()
+
+
 def _choose_anchor(
-    knowledge: LipschitzHull, memory: HullMemory, x: Array, ramp: Any
+    knowledge: LipschitzHull, memory: Any, x: Array, ramp: Any
 ) -> tuple[Anchor, float]:
     """Return the anchor of x, and how many ramps the next action may be from it."""
-    t, drift = memory.rounds + 1.0, float(knowledge.errors.drift)
+    t, drift = memory.rounds + 1.0, float(knowledge.speed or 0.0)
     if knowledge.start_bound is not None:
-        slack, margin = -float(knowledge.start_bound), knowledge._lost(len(x)) * knowledge.G_g
-        both = drift + slack
-        standing = StandingAnchor(memory.start.x, -slack, memory.start.round)
+        standing = knowledge.start_anchor(memory)
+        slack = -float(standing.value)
+        both, margin = drift + slack, knowledge.pair_margin(len(x), drift + slack)
         return standing, both / (drift + 2 * margin + 1e-11 * both)
     off = memory.start
     level, ramps = float(off.level(t, drift)), _count_ramps(off.x - x, ramp) - 1.0

@@ -118,8 +118,8 @@ class PolicyLeader(Proposer):
 
     Example:
         >>> from surefoot.certified import Certified
-        >>> from surefoot.knowledge import Additive, ContextHull
-        >>> known = ContextHull(G_g=1.0, reach=2.0, context=Additive())
+        >>> from surefoot.knowledge import Column, ContextHull
+        >>> known = ContextHull(G_g=1.0, reach=2.0, context=Column(adds=1.0))
         >>> player = Certified(proposer=PolicyLeader(radius=1.0), knowledge=known)
         >>> state = player.init(np.zeros(1))
         >>> state, _ = player.announce(state, player.read_context(state, 0.0, current=True))

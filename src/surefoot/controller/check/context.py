@@ -1,14 +1,14 @@
 """Contexts that are told before a round: the mean of up_i + w(c_i, c) over rounds.
 
-With w what g can rise by from the contexts of the rounds to that of p, and G_g |p - the mean of
-their actions|. Where g is convex in actions and contexts together, G_c |c - the mean of the c_i|
-instead.
+With w what g can rise by from the contexts of the rounds to that of p, a sum over columns, the
+drift since then, and G_g |p - the mean of their actions|. Where g is convex in actions and contexts
+together, w from the mean of the c_i instead.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from .exact import Bounds, Point, UnjudgedError, WrongError, distance, mean, number, numbers
 from .hull import Hull
@@ -17,12 +17,31 @@ from .kind import UNIT, Certificate, Reading, Run, close, is_known, refuse_other
 __all__ = ["Contexts"]
 
 _UNKNOWN = "it rests on a reading that errs, and may be certified by what else was known there"
-_KINDS = {
-    "Additive": "q",
-    "LipschitzContext": "G_c one_sided",
-    "JointContext": "G_c one_sided",
-    "AnnouncedDrift": "",
-}
+_KINDS = {"Columns": "columns joint", "AnnouncedDrift": ""}
+
+
+class Column(NamedTuple):
+    """What a unit more, and a unit less, of one number of a context adds to g at most."""
+
+    up: Fraction
+    down: Fraction
+
+    def rise(self, way: Fraction) -> Fraction:
+        """Return what g can rise by over a way."""
+        return self.up * way if way > 0 else self.down * -way
+
+
+def _column(table: Any) -> Column:
+    """Return a column, as a journal has it."""
+    refuse_other_keys(table, "class adds G_c worse changes")
+    worse, zero = table["worse"], Fraction(0)
+    if (table["adds"] is None) == (table["G_c"] is None) or worse not in (None, "up", "down"):
+        raise WrongError("a column of a context has both adds and G_c, or neither")
+    if table["adds"] is not None:
+        adds = number(table["adds"], "adds")
+        return Column(adds, -adds)
+    G_c = number(table["G_c"], "G_c", 0)
+    return Column(zero if worse == "down" else G_c, zero if worse == "up" else G_c)
 
 
 class Contexts(Hull):
@@ -31,31 +50,29 @@ class Contexts(Hull):
     keys: ClassVar[str] = f"{Hull.keys} context"
     certificates: ClassVar[tuple[str, ...]] = ("ContextCertificate",)
     in_contexts: ClassVar[bool] = True
-    name: Any
-    G_c: Fraction
-    is_joint: Any
-    is_one_sided: Any
+    columns: tuple[Column, ...]
+    is_joint: bool
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)
         told = table["context"]
-        self.name = told.get("class")
-        if self.name not in _KINDS:
-            raise WrongError(f"no kind of context is called {self.name!r}")
-        refuse_other_keys(told, f"class {_KINDS[self.name]}")
-        self.G_c = number(told.get("G_c", 0.0), "G_c", 0)
-        if self.name == "AnnouncedDrift":  # a sum of what g rose by, so far nothing
+        name = told.get("class")
+        if name not in _KINDS:
+            raise WrongError(f"no kind of context is called {name!r}")
+        refuse_other_keys(told, f"class {_KINDS[name]}")
+        self.is_joint = told.get("joint", False) is True
+        if name == "AnnouncedDrift":  # a sum of what g rose by, so far nothing
             self.first_context = {"place": [0.0]}
-        self.is_joint, self.is_one_sided = self.name == "JointContext", told.get("one_sided")
+            self.columns = (Column(Fraction(1), Fraction(1)),)
+        else:
+            self.columns = tuple(_column(table) for table in told["columns"]["tuple"])
 
     def rise(self, before: Point, now: Point) -> Fraction:
         """Return what g can rise by from a context to another."""
-        if self.name in ("Additive", "AnnouncedDrift"):
-            way = now[0] - before[0]
-            return abs(way) if self.name == "AnnouncedDrift" else way
-        if self.is_one_sided:
-            before = [min(pair) for pair in zip(before, now, strict=True)]
-        return self.G_c * distance(now, before)
+        if not len(self.columns) == len(before) == len(now):
+            raise WrongError("a context has another length than its columns")
+        each = zip(self.columns, before, now, strict=True)
+        return sum((column.rise(b - a) for column, a, b in each), Fraction(0))
 
     def _mean(
         self, run: Run, c: Certificate, counts: Literal["own", "least", "raw"] = "own"
@@ -77,23 +94,36 @@ class Contexts(Hull):
                 if run.start_bound is None:
                     raise WrongError("its certificate rests on a start_bound, and there is none")
                 x, up, place = run.start, run.start_bound, now
-            elif i not in run.readings or i not in run.places:
-                raise WrongError(f"its certificate rests on round {i}, which was not read")
             else:
-                reading, place = run.readings[i], run.places[i]
-                x, up = reading.x, self._count(run, reading, counts)
+                x, up, place = self._row(run, i, counts)
+                up += (run.t - i) * run.drift
             rows.append((x, [up if self.is_joint else up + self.rise(place, now)], place))
         weights = [number(part, "a weight", 0) for part in numbers(c["weights"], "weights")]
         points, levels, places = zip(*rows, strict=True) if rows else ((), (), ())
         (level,) = mean(weights, levels)
         if self.is_joint:
-            level += self.G_c * distance(now, mean(weights, places))
+            level += self.rise(mean(weights, places), now)
         return mean(weights, points), level
 
-    def _count(self, run: Run, reading: Reading, counts: str) -> Fraction:
+    def _row(self, run: Run, i: int, counts: str) -> tuple[Point, Fraction, Point]:
+        """Return the action of a round, what g was at most there, and its context.
+
+        A round that was not read has what was certified of its action, at most 0.
+        """
+        reading, proof = run.readings.get(i), run.proofs.get(i)
+        if i not in run.places or (reading is None and proof is None):
+            raise WrongError(f"its certificate rests on round {i}, which was not read")
+        if reading is None:
+            assert proof is not None
+            up = Fraction(0) if counts == "raw" else proof[0]
+            return run.actions[i], up, run.places[i]
         if counts == "least":
-            return self._least(run, reading)
-        return (reading.raw if counts == "raw" else reading.own)[0]
+            up = self._least(run, reading)
+        else:
+            up = (reading.raw if counts == "raw" else reading.own)[0]
+        if counts == "raw" and proof is not None:  # of an action that may be held
+            up = max(up, Fraction(0))
+        return reading.x, up, run.places[i]
 
     def _least(self, run: Run, reading: Reading) -> Fraction:
         """Return the least that a player may have known of g where it was read.
@@ -123,7 +153,8 @@ class Contexts(Hull):
         place = [number(part, "place") for part in numbers(c["place"], "place")]
         if place != run.place or number(c["G_g"], "G_g") != self.G_g:
             raise WrongError("its certificate has another context or G_g than was told")
-        sizes = abs(level) + sum(abs(part) for part in place) * max(self.G_c, Fraction(1))
+        steep = max(abs(part) for column in self.columns for part in column)
+        sizes = abs(level) + sum(abs(part) for part in place) * max(steep, Fraction(1))
         noise = 4 * self.noise + 256 * UNIT * (sizes + self.G_g * self.reach)
         rest = self.G_g * distance(p, point) + self.noise
         claimed = number(c["level"], "level")

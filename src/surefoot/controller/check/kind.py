@@ -64,6 +64,8 @@ class Run(Protocol):
             seen nothing.
         here: the action before, and the bounds on g there in the current round.
         places: the contexts of the rounds before.
+        actions: that of each round before.
+        proofs: by round, what was certified of its action before it was played.
     """
 
     t: int
@@ -75,6 +77,8 @@ class Run(Protocol):
     used: dict[int, int]
     here: tuple[Point, Bounds | None]
     places: dict[int, Point]
+    actions: dict[int, Point]
+    proofs: dict[int, Bounds]
 
     @property
     def place(self) -> Point | None:

@@ -124,7 +124,7 @@ class Player:
         """Whether a return path is no faster than the ramp: where points between may be played."""
         domain = self.kind.domain
         is_chosen = isinstance(domain, dict) and domain.get("class") in CHOICES
-        return self.kind.convex and not self.kind.in_contexts and not is_chosen
+        return self.kind.convex and not is_chosen
 
     @property
     def words(self) -> str:

@@ -23,9 +23,9 @@ from surefoot.guarantees.unknown import Estimated
 from surefoot.guarantees.with_errors import under_errors
 from surefoot.knowledge import (
     ContextHull,
-    ContextKind,
     Errors,
     EstimatedHull,
+    GivenContext,
     Knowledge,
     LipschitzHull,
     Together,
@@ -69,8 +69,9 @@ class LeaderFollower(Certified):
         reach: the largest norm of a feasible point; that of the domain unless given.
         start_bound: a bound on g at the start in every round, for drift and contexts; of several
             limits, one that holds for all of them, as the errors and the drift do.
-        context: how the limit depends on what is known before every round
-            (:class:`~surefoot.knowledge.ContextHull`).
+        context: what is known of each number that is announced before a round, one
+            :class:`~surefoot.knowledge.Column` or several; see
+            :class:`~surefoot.knowledge.ContextHull`.
         value_error: how wrong a reported g may be.
         slope_error: how wrong a reported subgradient may be.
         drift: how much g may change from round to round.
@@ -113,7 +114,7 @@ class LeaderFollower(Certified):
         strong_convexity: float | None = None,
         reach: float | None = None,
         start_bound: float | None = None,
-        context: ContextKind | None = None,
+        context: GivenContext | None = None,
         value_error: float = 0.0,
         slope_error: float = 0.0,
         drift: float = 0.0,

@@ -15,7 +15,7 @@ from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.with_errors import under_errors
-from surefoot.knowledge import ContextHull, ContextKind, Knowledge, LipschitzHull
+from surefoot.knowledge import ContextHull, GivenContext, Knowledge, LipschitzHull
 from surefoot.proposers.leader import Leader
 from surefoot.proposers.probing import DOUBT, NEAR, PROBE, Probing
 from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
@@ -38,8 +38,9 @@ class ValuesFollower(Certified):
         cuts: how many half-spaces the leaders remember; a default by dimension unless given.
         reach: the largest norm of a feasible point; that of the domain unless given.
         start_bound: a bound on g at the start in every round, for drift and contexts.
-        context: how the limit depends on what is known before every round
-            (:class:`~surefoot.knowledge.ContextHull`).
+        context: what is known of each number that is announced before a round, one
+            :class:`~surefoot.knowledge.Column` or several; see
+            :class:`~surefoot.knowledge.ContextHull`.
         probe: the length of a probe, relative to the radius of the certified ball; below 1/2.
         doubt: which part of the slack may be unexplained without a probe.
         near: how close to the boundary probes begin, relative to the deepest action.
@@ -79,7 +80,7 @@ class ValuesFollower(Certified):
         cuts: int | None = None,
         reach: float | None = None,
         start_bound: float | None = None,
-        context: ContextKind | None = None,
+        context: GivenContext | None = None,
         probe: float = PROBE,
         doubt: float = DOUBT,
         near: float = NEAR,
