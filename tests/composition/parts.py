@@ -150,8 +150,8 @@ class Specimen:
             "box": lambda: box,
             "grid": lambda: Grid(STEP, box),
             "endless grid": lambda: Grid(STEP),
-            "off or": lambda: OffOr(np.full(d, STEP), 2.5),
-            "off or steps": lambda: OffOr(STEP, 2.5, 0.5 * STEP),
+            "off or": lambda: OffOr(np.full(d, STEP), 5.0),
+            "off or steps": lambda: OffOr(STEP, 5.0, 0.5 * STEP),
         }[self.setting.domain]()
 
     @property

@@ -223,7 +223,7 @@ def learnable(*, default: object = MISSING) -> Declaration:
         if getattr(value, "is_convex", True):
             return value
         if (box := getattr(value, "inside", None)) is None:
-            rule = "in a box of known dimension (inside), where a proposer learns"
+            rule = "of known dimension, with a box (inside) for a proposer to learn in"
             raise checks.invalid(name, rule, value)
         return box
 

@@ -48,6 +48,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.parameters import Declared, anything, instance_of
+from surefoot.core.points import check_length
 from surefoot.core.types import Array, Set
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.errors import EmptyRegionError
@@ -99,6 +100,7 @@ class Choices(Declared, kw_only=False):
 
     def contains(self, x: Array) -> bool:
         """Return whether x is a choice, exactly."""
+        x = check_length(x, self.dimension)
         return bool(np.isfinite(x).all()) and bool((self.project(x) == x).all())
 
     def bounding_ball(self) -> Ball:
@@ -151,9 +153,8 @@ class Choices(Declared, kw_only=False):
         d = self.dimension if d is None else d
         box = None if d is None else self.box(d)
         if box is None:
-            name = type(self).__name__
             raise InvalidValueError(
-                f"reach must be given for {name} without a box, got {checks.repr_line(self)}"
+                f"reach must be given for choices of unknown size, got {checks.repr_line(self)}"
             )
         return box
 
@@ -183,8 +184,6 @@ class Grid(Choices, kw_only=False):
         step = read_numbers(self.step, "step")
         if not (step > 0).all():
             raise InvalidValueError(f"step must be above 0, got {self.step!r}")
-        if not (step < 2.0**900).all():
-            raise checks.invalid("step", "below 2**900", self.step)
         if self.inside is not None and len(step) not in (1, self.inside.dimension):
             rule = f"one number, or {self.inside.dimension} as the box has"
             raise checks.invalid("step", rule, self.step)
@@ -356,7 +355,11 @@ class OnChoices(RegionWrapper):
 
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified and a choice; the last action stays certified."""
-        return self.known.contains(w) and (self.stays(w) or bool(self.part.contains(w)))
+        return self.known.contains(w) and self._certifies(w)
+
+    def _certifies(self, w: Array) -> bool:
+        """Return whether a choice is certified; the last action of the known sets stays so."""
+        return (self.stays(w) and self.known.contains(w)) or bool(self.part.contains(w))
 
     def nearest(self, w: Array) -> Array:
         """Return the nearest to w of the certified choices next to the region's nearest.
@@ -372,13 +375,15 @@ class OnChoices(RegionWrapper):
         if (rounded := self._round(near, w)) is not None:
             points = np.vstack([points, rounded])
         off = points - w
-        for i in np.argsort(np.einsum("ij,ij->i", off, off), kind="stable"):
-            if self.contains(points[i]):
+        # Beyond the nearest point, where a convex region has none but x, at last.
+        beyond = ((points - near) @ (w - near) > 0.0) & (points != self.x).any(axis=1)
+        for i in np.lexsort((np.einsum("ij,ij->i", off, off), beyond)):
+            if self._certifies(points[i]):
                 return points[i]
         shares = np.linspace(0.125, 1.0, 8)[:, None]
         for end in self.base.insides:
             for point in self.choices.project(near + shares * (end - near)):
-                if self.contains(point):
+                if self._certifies(point):
                     return point
         distance = float(norm(self.choices.project(near) - near))
         raise EmptyRegionError.of_set(self.choices, near, distance)
@@ -400,6 +405,11 @@ class OnChoices(RegionWrapper):
                 return None
         return point
 
+    @property
+    def relaxed(self) -> Region:
+        """The region in the box of the choices."""
+        return self.part.relaxed
+
     def shift(self, x: Array, i: int, length: float) -> float:
         """Return how far along an entry the next certified choice is; 0 where none is."""
         gaps = (float(np.broadcast_to(gap, len(x))[i]) for gap in self.choices.gaps)
@@ -408,7 +418,7 @@ class OnChoices(RegionWrapper):
                 point = x.copy()
                 point[i] += way
                 point[i] = self.choices.project(point)[i]
-                if point[i] != x[i] and self.contains(point):
+                if point[i] != x[i] and self._certifies(point):
                     return float(point[i] - x[i])
         return 0.0
 

@@ -97,12 +97,14 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
 
 def _check_gaps(numbers: Array, choices: Choices, ramp: Any) -> None:
     """Raise for an entry whose choices are further apart than its ramp."""
+    if choices.dimension is not None and len(numbers) not in (1, choices.dimension):
+        raise checks.invalid("ramp", f"one number, or {choices.dimension} as the domain has", ramp)
     gap, ramps = np.broadcast_arrays(choices.gaps[0], numbers)
     if (short := gap > ramps).any():
         i = int(short.argmax())
         raise InvalidValueError(
-            f"ramp must be at least {gap[i]:g}, or entry {i} of {checks.repr_line(choices)} could "
-            f"never be moved from 0, got {ramp!r}"
+            f"ramp must be at least {gap[i]:g}, or entry {i} could never leave 0 by a choice of "
+            f"{checks.repr_line(choices)}, got {ramp!r}"
         )
 
 

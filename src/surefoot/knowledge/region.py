@@ -226,6 +226,11 @@ class Region:
         return length
 
     @property
+    def relaxed(self) -> Region:
+        """The convex region that a proposer may follow: that around choices, else itself."""
+        return self
+
+    @property
     def base(self) -> Any:
         """The region without the sets that it was restricted to."""
         return self
@@ -371,6 +376,11 @@ class Recertified(Within):
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
         RegionWrapper.__init__(self, part)  # the region is unchanged
         self.known, self.certify = EVERYWHERE, certify
+
+    @property
+    def relaxed(self) -> Region:
+        """The convex region, with its own reasons."""
+        return self.part.relaxed
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part that is in further sets."""

@@ -385,7 +385,7 @@ class Leader(Proposer):
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Array]:
         """Return the learner, with the round of the last growth of depth, and the proposal."""
-        t, deepest, start = region.round, region.depth, learner.start
+        t, deepest, start, relaxed = region.round, region.depth, learner.start, region.relaxed
         if t == 1 or deepest > GROWN * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < GROWING
@@ -397,7 +397,7 @@ class Leader(Proposer):
         if is_growing:
             h = max(h, min(GROWTH * gap / SHALLOW, LEAP * deepest))
         else:
-            point = region.nearest(start + Z)
+            point = relaxed.nearest(start + Z)
             if norm(point - start - Z) <= ARRIVED * gap:
                 return learner, point
         goal = Z + pulls @ cuts.normals
@@ -412,7 +412,7 @@ class Leader(Proposer):
                 W = push_from_cuts(cuts, X + share * way, slope_norm * margin)
                 if not region.errors.is_exact:
                     W = _apply_reading(feedback, region, W, X, slope_norm * margin)
-                point = region.nearest(start + W)
+                point = relaxed.nearest(start + W)
                 depth = _find_depth(cuts, point - start, slope_norm, margin)
                 value = _squared_distance(point - start, goal) - worth * depth
                 if value < least - clearly:
