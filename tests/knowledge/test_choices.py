@@ -535,7 +535,9 @@ def test_under_drift_a_curvature_may_leave_no_choice_and_a_region_that_is_not_em
     assert not region.contains(np.array([1.0]))
 
 
-@pytest.mark.parametrize("choices", [Grid(0.25, BOX), OffOr([0.25, 0.25], 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "choices", [Grid(0.25, Box([0.0, 0.0], [1.0, 1.0])), OffOr([0.25, 0.25], 1.0)], ids=repr
+)
 @pytest.mark.parametrize("start_bound", [None, -0.2])
 def test_under_drift_there_is_a_choice_whenever_the_hull_is_not_empty(choices, start_bound):
     rng, empty, rounds = np.random.default_rng(3), 0, 0
