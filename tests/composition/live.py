@@ -24,10 +24,11 @@ from surefoot.sets import Ball
 from tests.composition.cases import CONTRADICTION, MISSING, Case, Made, build
 from tests.composition.doors import open_door
 from tests.composition.orders import Program
+from tests.composition.parts import CHANGES
 from tests.composition.worlds import exact, read_low, read_slope
 
-LIFTS = {1: (Fraction(1),), 2: (Fraction(9, 16), Fraction(13, 16))}
-"""How much each entry of a context lifts g: no more than G_c = 1 in all, and hardly less."""
+HARSHEST = 0.7
+"""What a context adds to g at most, of the start's slack; each entry adds itself."""
 ROUNDS = 40
 """How many rounds a case has."""
 
@@ -133,8 +134,8 @@ class LiveRun:
         self.is_true, self.sum = not case.is_wrong, Fraction(0)
         self.in_contexts = bool(case.setting.context)
         self.by_drift = case.setting.context == "AnnouncedDrift"
-        self.size = self.rng.choice([1, 2]) if case.setting.context == "LipschitzContext" else 1
-        self.context = np.zeros(self.size)
+        self.size = self.make.knowledge.context.size if self.in_contexts else 1
+        self.context = self.context_before = np.zeros(self.size)
         self.told_drift = 0.0
         self.path = folder / "run.jsonl"
         missing = MISSING if not made.is_late else MISSING[:2]
@@ -269,27 +270,30 @@ class LiveRun:
 
     # --- contexts --------------------------------------------------------------------------------
 
-    def draw_context(self, *, harsher: bool | None = None) -> np.ndarray:
-        """Return a context: near the last one, or anywhere; never worse than was said."""
-        slack = self.world.slack
-        most = (0.7 if harsher else float(self.rng.choice([0.1, 0.7]))) * slack
-        near = self.context + self.rng.normal(size=self.size) * 0.1 * slack
-        far = self.rng.uniform(-0.2, most, size=self.size)
+    def draw_context(self, origin: np.ndarray, *, harsher: bool | None = None) -> np.ndarray:
+        """Return a context: near another one, or anywhere; never worse than was said."""
+        slack, n = self.world.slack, self.size
+        most = (HARSHEST if harsher else float(self.rng.choice([0.1, HARSHEST]))) * slack
+        near = origin + self.rng.normal(size=n) * 0.1 * slack / n
+        far = self.rng.uniform(-0.2, most, size=n) / n
         drawn = far if harsher or self.rng.random() < 0.3 else near
-        return np.clip(drawn, -0.2, 0.7 * slack) / np.sqrt(self.size)
+        if "changes" in self.case.setting.options:
+            changes = CHANGES * slack * (1 - 2.0**-40)
+            drawn = np.clip(drawn, origin - changes, origin + changes)
+        return np.clip(drawn, -0.2 / n, HARSHEST * slack / n)
 
     def enter(self, context: np.ndarray) -> None:
-        """Make a context that of the round: g rises by as much as it may."""
+        """Make a context that of the round: each entry adds itself, as much as it may."""
         self.context = context
-        weights = LIFTS[self.size]
-        self.world.lift = sum(w * c for w, c in zip(weights, exact(context), strict=True))
+        self.world.lift = sum(exact(context), Fraction(0))
 
     def announce(self, harsher: bool | None = None) -> bool:
         """Tell the context of the round, perhaps anew."""
         if not self.in_contexts or self.by_drift:
             return True
         for attempt in range(4):
-            context = self.draw_context(harsher=harsher if not attempt else False)
+            again = harsher if not attempt else False
+            context = self.draw_context(self.context_before, harsher=again)
             if self.call("announce", context=context) is None:
                 self.enter(context)
                 return True
@@ -348,13 +352,16 @@ class LiveRun:
 
     def go_on(self, told: dict[str, Any]) -> None:
         """Let the world drift, and its context be the next."""
-        speed = self.make.errors.get("drift", 0.0)
+        speed, most = self.make.errors.get("drift", 0.0), self.make.most
+        self.context_before = self.context
         if self.by_drift:
-            speed = told.get("drift") or 0.0
+            speed += told.get("drift") or 0.0
         elif "context" in told:
             self.enter(told["context"])
         if speed:
-            self.world.drift(speed, self.make.most)
+            if self.in_contexts and not self.by_drift:  # in the harshest context, too
+                most -= Fraction(HARSHEST * self.world.slack)
+            self.world.drift(speed, most)
 
     def draw_own(self, order: str, x: np.ndarray) -> np.ndarray | None:
         """Return an action that somebody plays instead; None for the one asked for."""
@@ -396,7 +403,7 @@ class LiveRun:
         if self.by_drift:
             told["drift"] = float(self.rng.choice([0.0, 0.01, 0.05])) * self.world.slack
         elif self.in_contexts and order != "context later":
-            told["context"] = self.draw_context()
+            told["context"] = self.draw_context(self.context)
         return told
 
     def draw_within(self) -> Any:

@@ -19,7 +19,19 @@ from surefoot import OGD
 from surefoot.core.constants import Constants
 from surefoot.core.errors import SurefootError
 from surefoot.core.parameters import parameters_of
-from surefoot.knowledge import Choices, Curvature, Errors, Grid, Knowledge, LipschitzHull, OffOr
+from surefoot.knowledge import (
+    AnnouncedDrift,
+    Choices,
+    Column,
+    Columns,
+    ContextHull,
+    Curvature,
+    Errors,
+    Grid,
+    Knowledge,
+    LipschitzHull,
+    OffOr,
+)
 from surefoot.knowledge.context import ContextKind
 from surefoot.proposers.base import Proposer
 from surefoot.proposers.leader import Leader
@@ -117,10 +129,12 @@ class Specimen:
 
     def __init__(self, setting: Setting, rng: np.random.Generator, factor: float = 1.0) -> None:
         self.setting, self.rng, self.factor = setting, rng, factor
-        moves = "drift" in setting.errors or bool(setting.context)
+        drifts = "drift" in setting.errors or setting.context == "AnnouncedDrift"
+        by_place = bool(setting.context) and setting.context != "AnnouncedDrift"
+        moves = drifts or by_place
         # Contexts and drift make more feasible, and so does a limit on the average for a round.
         more = moves or "most" in parameters_of(KINDS[setting.kind])
-        self.world = World(setting.shape, rng, 0.25 if more else 0.0)
+        self.world = World(setting.shape, rng, 0.25 * max(drifts + by_place, more))
         if setting.domain.startswith("off"):
             self.world.start = abs(self.world.start)
         slack = self.world.slack
@@ -169,27 +183,30 @@ class Specimen:
     @property
     def context(self) -> Any:
         """What is known of contexts: G_c is the true one."""
-        kind = KINDS[self.setting.context]
-        given: dict[str, Any] = {}
-        if "G_c" in parameters_of(kind):
-            given["G_c"] = self.factor
-        if "one sided" in self.setting.options:
-            given["one_sided"] = True
-        return kind(**given)
+        make, changes = CONTEXTS[self.setting.context], None
+        if "changes" in self.setting.options:
+            changes = CHANGES * self.world.slack
+        return make(self.factor, changes)
 
     @property
     def rows(self) -> tuple[Any, ...]:
         """A knowledge for each row: slopes of all, or of the one and curvatures of the next."""
         errors, reach = Errors(**self.errors), max(self.world.reach, 4.0)
+        shared: dict[str, Any] = {"reach": reach, "errors": errors}
         made: list[Any] = []
         mixes = bool(self.rng.integers(2))
+        if self.setting.context:
+            shared |= {"context": self.context, "start_bound": self.start_bound}
+            hull = ContextHull
+        else:
+            hull = LipschitzHull
         for i, steep in enumerate(self.world.slopes):
-            if mixes and i % 2:
+            if mixes and i % 2 and not self.setting.context:
                 bend = self.world.beta * self.factor
                 made.append(Curvature(beta=bend, reach=reach, errors=errors))
             else:
                 steep = max(steep, 2.0**-10) * self.factor
-                made.append(LipschitzHull(G_g=steep, reach=reach, errors=errors))
+                made.append(hull(G_g=steep, **shared))
         return tuple(made)
 
     @property
@@ -215,6 +232,33 @@ class Specimen:
         points = np.vstack([self.world.start, self.world.start + ways])
         error = self.errors.get("value", 0.0)
         return points, np.array([read_low(self.world.g(p), error, -1.0) for p in points])
+
+
+def _columns(*words: str, joint: bool = False) -> Callable[[float, float | None], Columns]:
+    """Return what makes columns that add, are bounded, or bounded upwards."""
+
+    def make(G_c: float, changes: float | None) -> Columns:
+        kinds: dict[str, dict[str, Any]] = {
+            "adds": {"adds": 1.0},
+            "bounded": {"G_c": G_c},
+            "upwards": {"G_c": G_c, "worse": "up"},
+        }
+        return Columns([Column(**kinds[word], changes=changes) for word in words], joint=joint)
+
+    return make
+
+
+CHANGES = 0.05
+"""How far a context moves in a round where it says so, of the start's slack."""
+CONTEXTS: dict[str, Callable[[float, float | None], ContextKind]] = {
+    "adds": _columns("adds"),
+    "bounded": _columns("bounded", "bounded"),
+    "upwards": _columns("upwards"),
+    "mixed": _columns("adds", "upwards"),
+    "joint": _columns("bounded", "adds", joint=True),
+    "AnnouncedDrift": lambda G_c, changes: AnnouncedDrift(),
+}
+"""Contexts whose entries add as much as they may, with G_c times what is true."""
 
 
 def _of_rows(make: Specimen) -> Any:
@@ -284,23 +328,21 @@ def supported(kind: type) -> list[Setting]:
 def settings_of(kind: type) -> Iterator[Setting]:
     """Yield all ways to make a kind of knowledge: every error, set, context and option."""
     names = parameters_of(kind)
-    contexts = [c.__name__ for c in find_contexts()] if "context" in names else [""]
+    contexts = list(CONTEXTS) if "context" in names else [""]
+    if hasattr(kind, "context") and "context" not in names:  # its rows may be in contexts
+        contexts = ["", *CONTEXTS]
     always = EXACT.get(kind.__name__, ())
     optional = [n for n, one in names.items() if not one.is_required and n not in ALWAYS | FIXED]
     options: list[tuple[str, ...]] = [always]
     options += [(*always, name) for name in optional if name not in always]
     if "largest_violation" in names:
         options[options.index(("largest_violation",))] = ("largest_G_g", "largest_violation")
-    if "context" in names:
-        options.append((*always, "one sided"))
-        if "start_bound" in names:
-            options.append((*always, "one sided", "start_bound"))
+    if "context" in names and "start_bound" in names:
+        options.append((*always, "changes", "start_bound"))
     subsets = [s for n in range(4) for s in itertools.combinations(ERRORS, n)]
     for shape, errors, domain, context, option in itertools.product(
         shapes_of(kind), subsets, DOMAINS, contexts, options
     ):
-        if "one sided" in option and context != "LipschitzContext":
-            continue
         # A set that is not bounded has no reach: then a domain must say it.
         if shape in ("line", "saddle") and domain in ENDLESS:
             continue
@@ -422,6 +464,12 @@ def check_tables() -> list[str]:
         (find_proposers(), PROPOSALS, AS_IS, "PROPOSALS"),
         (find_wrappers(), WRAPPED, {"base"}, "WRAPPED"),
     )
+    made = {type(make(1.0, None)) for make in CONTEXTS.values()}
+    lost += [
+        f"{kind.__name__} is a new kind of contexts, which CONTEXTS lacks"
+        for kind in find_contexts()
+        if kind not in made
+    ]
     for kinds, table, other, name in tables:
         for kind in kinds:
             for parameter, one in parameters_of(kind).items():

@@ -190,12 +190,12 @@ class World:
 
         Args:
             speed: how far in a round.
-            most: what no row may be above at the start.
+            most: what no row may be above at the start, without its context.
         """
         step, start = Fraction(speed), exact(self.start)
         for i, row in enumerate(self.rows):
             way = int(self.rng.choice([1, 1, 1, 1, 0, -1]))
-            there, least = row.value(start) + self.lift, -Fraction(self.lowered)
+            there, least = row.value(start), -Fraction(min(self.lowered, 0.25))
             shift = max(min(self.shifts[i] + way * step, most - there), least)
             if abs(shift - self.shifts[i]) <= step:
                 self.shifts[i] = shift

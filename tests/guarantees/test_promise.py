@@ -202,7 +202,8 @@ def test_every_part_of_every_theorem_agrees_with_the_rest_of_it():
          ["no curvature of g exceeds beta = 0.5", "slopes err by at most 0"]),
         (ContextHull(G_g=2.0, reach=1.0, context=Column(G_c=0.3, worse="up")),
          "every round",
-         ["g changes by at most G_c = 0.3 per unit of the context, and more of it is never better"]),
+         ["g changes by at most G_c = 0.3 per unit of the context, and more of it is never "
+          "better"]),
         (Together(rows=(HULL, Curvature(beta=0.0, reach=1.0))), "every round",
          ["g is convex", "no subgradient of g is longer than G_g = 2 (constraint 0)",
           "no curvature of g exceeds beta = 0 (constraint 1)"]),

@@ -1,10 +1,13 @@
 """Constraints of different kinds together, with a known set."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from surefoot import Feedback
 from surefoot.knowledge import (
+    AnnouncedDrift,
     Column,
     ContextHull,
     Curvature,
@@ -80,8 +83,15 @@ def test_an_announced_set_and_bad_input_are_answered_in_one_sentence():
         region.within(Box([0.6, 0.0], [1.0, 1.0])).nearest(np.array([0.0, 0.0]))
     with pytest.raises(ValueError, match="rows must be one knowledge per constraint"):
         Together(rows=(1.0,))
-    with pytest.raises(ValueError, match=r"rows must be without contexts, got ContextHull"):
-        Together(rows=(ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0)),))
+    one = ContextHull(G_g=1.0, reach=1.0, context=Column(adds=1.0))
+    two = ContextHull(G_g=1.0, reach=1.0, context=[Column(adds=1.0)] * 2)
+    for rows, words in (
+        ((one, known.rows[0]), "1 column, no contexts"),
+        ((two, one), "1 column, 2 columns"),
+        ((one, replace(one, context=AnnouncedDrift())), "1 column, announced drift"),
+    ):
+        with pytest.raises(ValueError, match=f"one context is announced for all, got {words}"):
+            Together(rows=rows)
     with pytest.raises(ValueError, match=r"constraint_value.shape must be \(1,\)"):
         see(known, known.init(x), x, np.array([-1.0, -1.0]), np.ones((2, 2)))
     with pytest.raises(ValueError, match="x1 must be one NumPy vector"):

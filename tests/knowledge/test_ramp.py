@@ -1,17 +1,20 @@
 """Ramps: no step is longer, and under drift there is always a way back."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from surefoot import Controller, Feedback
 from surefoot.certified import Certified
+from surefoot.core.types import Context
 from surefoot.knowledge import (
     Anchor,
     AnnouncedDrift,
     AverageLimit,
     Column,
+    Columns,
     ContextCurvature,
     ContextHull,
     Curvature,
@@ -29,6 +32,7 @@ from surefoot.knowledge import (
 )
 from surefoot.knowledge.hull import Ladder
 from surefoot.knowledge.nearest import KnownSets
+from surefoot.knowledge.ramp import _choose_anchor, _step_back
 from surefoot.proposers import Leader
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import (
@@ -105,6 +109,166 @@ def test_the_first_action_is_never_given_up_for_a_deeper_one():
     # Each such change may halve the slack: after some hundred rounds none would be left.
     for seed in range(3):
         attack(np.random.default_rng(seed), 400, 0.03, missing=0.0, start_bound=None)
+
+
+COLUMNS = (
+    Column(adds=1.0, changes=0.5 * V),
+    Column(G_c=0.25, worse="up", changes=V),
+)
+"""What moves a limit by 3/4 of V per round at most; a drift of V/4 is the rest."""
+
+
+def contexts(rng, rounds):
+    """Yield contexts, and levels of a limit, that come in and go out as fast as they may."""
+    place, shift, way = np.zeros(2), 0.0, -1.0
+    for _ in range(rounds):
+        level = 0.4 - place[0] - 0.25 * place[1] - shift
+        if rng.random() < (0.01 if SLACK + V < level < 0.5 else 0.1):
+            way = -way
+        yield place.copy(), level
+        by = 0.999 * V * np.array([0.5, 1.0, 0.25]) * (rng.random(3) if rng.random() < 0.2 else 1.0)
+        # No level is below the slack of the start, and none far beyond the reach.
+        if SLACK <= level + way * V <= 0.8:
+            place, shift = place - way * by[:2], shift - way * by[2]
+
+
+def attack_in_contexts(rng, rounds, ramp, missing=0.1, d=2, **told):
+    """Play far wishes while contexts and drift bring the limit in; look at all that is played."""
+    known = ContextHull(
+        **{
+            "G_g": 0.5,
+            "reach": 4.0,
+            "start_bound": -SLACK,
+            "context": COLUMNS,
+            "errors": Errors(drift=0.25 * V),
+            **told,
+        }
+    )
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=ramp)
+    state, worst, shown = player.init(np.zeros(d)), -math.inf, rng.random()
+    for t, (place, level) in enumerate(contexts(rng, rounds)):
+        before, played = state.x, t > 0
+        if rng.random() < 0.2:  # a forecast first: the ramp counts from the action that was played
+            forecast = player.read_context(state, place - 0.4 * V * rng.random(2), current=True)
+            state, _ = player.announce(state, forecast)
+        state, info = player.announce(state, player.read_context(state, place, current=True))
+        g, s = limit(state.x, level)
+        assert g <= 0, (t, g)
+        if played:
+            step = np.abs(state.x - before)
+            assert (step <= np.array(ramp) * (1 + 1e-12)).all()
+            if isinstance(ramp, float):
+                assert np.linalg.norm(step) <= ramp * (1 + 1e-12)
+            assert info.certificate.bound <= 0
+        worst = max(worst, g)
+        proposal = rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1)
+        read = (g, s) if t == 0 or rng.random() >= missing else (None, None)
+        if shown < 0.5 and rng.random() < 0.5:
+            read = (read[0], None)  # values are enough
+        state, _ = player.step(state, Feedback(None, *read, proposal=proposal))
+    return worst
+
+
+@pytest.mark.parametrize("ramp", [0.06, (0.08, 0.05)])
+def test_theorem_r_in_contexts_no_step_is_too_long_and_nothing_is_outside(ramp):
+    for seed in range(3):
+        assert attack_in_contexts(np.random.default_rng(seed), 300, ramp) > -0.03
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_a_step_back_is_certified_from_as_far_as_theorem_r_allows(joint):
+    # The last action was certified and not read: its g may be 0, and rises by v in the next round.
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        d, size = int(rng.integers(1, 5)), 10.0 ** rng.uniform(-6, 6)
+        alpha, v, G_g, ramp = size * 10.0 ** rng.uniform([-3, -6, -3, -3], [1, 1, 3, 1])
+        ramp, G_g = ramp / size, G_g / size
+        columns = [Column(adds=v / 2, changes=1.0), Column(G_c=v / 4, worse="up", changes=1.0)]
+        known = ContextHull(
+            G_g=G_g,
+            reach=4.0 * ramp * (1 + alpha / v),
+            start_bound=-alpha,
+            context=Columns(columns, joint=joint),
+            errors=Errors(drift=v / 4),
+        )
+        if not known.start_margin(d) < 1e-3 * alpha:
+            continue
+        x1, before = rng.normal(size=d) * ramp, Context(rng.normal(size=2))
+        reading = Reading(x1, -2.0 * alpha, None, known.errors)
+        memory = known.observe(known.announce(known.init(x1), before), reading)
+        memory = known.age(known.announce(memory, before), x1)
+        now = Context(before.place + (1 - 1e-12))
+        memory = known.announce(memory, now)
+        off, ramps = _choose_anchor(known, memory, x1, ramp)
+        assert ramps < 1 + alpha / v
+        way = rng.normal(size=d)
+        x = off.x + (1 - 1e-12) * ramps * ramp * way / np.linalg.norm(way)
+        point = _step_back(x, off.x, ramp)
+        rounding = 4e-16 * np.linalg.norm(x)
+        assert np.linalg.norm(point - x) <= ramp * (1 + 1e-12) + rounding
+        back = known.between(memory, x, 0.0, off, known.errors)
+        assert back.contains(point)
+        why = back.certificate(point)
+        # Rows: the last action at 0, of the round before, and the start.
+        w = [Fraction(part) for part in why.weights]
+        rise = (Fraction(v) / 2 + Fraction(v) / 4) * Fraction(1 - 1e-12) + Fraction(v / 4)
+        at = dict(zip(why.rounds, w, strict=True))
+        last, start = at.get(2, Fraction(0)), at.get(0, Fraction(0))
+        level = (last * rise - start * Fraction(alpha)) / (last + start)
+        mean = [
+            (last * Fraction(a) + start * Fraction(b)) / (last + start)
+            for a, b in zip(x.tolist(), off.x.tolist(), strict=True)
+        ]
+        off_mean = [Fraction(p) - m for p, m in zip(point.tolist(), mean, strict=True)]
+        slack = -level / Fraction(G_g)
+        assert slack >= 0
+        assert sum(part * part for part in off_mean) <= slack**2
+
+
+def test_somebodys_action_in_contexts_by_hand():
+    # As above: 0.5 was read at -0.001, and is at 0.019 in the next context, the start at -0.18.
+    known = ContextHull(G_g=0.5, reach=4.0, start_bound=-SLACK, context=Column(adds=1.0, changes=V))
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=0.1)
+    state = player.init(np.zeros(1))
+    for g, x, place in ((-0.2, 0.0, 0.0), (-0.001, 0.5, V)):
+        state, _ = player.announce(state, player.read_context(state, [0.0], current=True))
+        seen = Feedback(None, g, None, proposal=np.array([9.0]), action=np.array([x]))
+        context = player.read_context(state, [place])
+        state = player.update(state, seen._replace(context=context))
+    np.testing.assert_allclose(state.x, [0.5 * 0.18 / 0.199], rtol=1e-9)
+
+
+def test_contexts_that_move_further_than_was_said_are_a_contradiction():
+    known = ContextHull(
+        G_g=1.0, reach=4.0, start_bound=-0.1, context=Column(adds=1.0, changes=0.125)
+    )
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=0.5)
+    state = player.init(np.zeros(1))
+    said = []
+    for place in (0.0, 0.125, 0.375):
+        state, _ = player.announce(state, player.read_context(state, [place], current=True))
+        g = float(state.x[0]) - 0.5 + place
+        state, info = player.step(state, Feedback(None, g, None, proposal=np.array([9.0])))
+        said.append(info.contradictions)
+    assert said[:2] == [(), ()]
+    words = "round 3: the context changed by 0.25 in one round, more than changes = 0.125"
+    assert said[2] == (words,)
+
+
+def test_a_ramp_in_contexts_by_hand():
+    # g = x - 1 + c, at most -0.2 at 0 in every context. Steps of 0.1, and c moves by 0.05 per
+    # round: within 0.1 (1 + 0.2/0.05) = 0.5 there is always a way back.
+    known = ContextHull(
+        G_g=1.0, reach=4.0, start_bound=-0.2, context=Column(adds=1.0, changes=0.05)
+    )
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=0.1)
+    state, far = player.init(np.zeros(1)), []
+    for place in (0.0, 0.0, 0.05, 0.1, 0.15, 0.1, 0.05, 0.0):
+        state, _ = player.announce(state, player.read_context(state, [place], current=True))
+        far.append(float(state.x[0]))
+        g = far[-1] - 1.0 + place
+        state = player.update(state, Feedback(None, g, None, proposal=np.array([9.0])))
+    np.testing.assert_allclose(far, [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5], rtol=1e-9)
 
 
 def test_an_anchor_that_ages_by_hand():

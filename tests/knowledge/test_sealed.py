@@ -239,6 +239,14 @@ def each_its_own(g):
     return query
 
 
+def rows_in_contexts(x, place):
+    """One limit that rises with the first entry, and one that falls; the second raises both."""
+    values, slopes = half_and_bowl(x)
+    first, second = (Fraction(part) for part in place.tolist())
+    both = [Fraction(value) for value in values.tolist()]
+    return [both[0] + first + abs(second), both[1] - first + abs(second)], slopes
+
+
 def around_zero(x, place):
     """Convex in actions and contexts together."""
     value, slope = polytope(x)
@@ -289,6 +297,22 @@ KINDS = {
             rows=(LipschitzHull(G_g=STEEP, reach=3.0), Curvature(beta=1.0, reach=3.0)), domain=BALL
         ),
         half_and_bowl,
+    ),
+    "rows in contexts": Attacked(
+        Together(
+            rows=tuple(
+                ContextHull(
+                    G_g=STEEP,
+                    reach=3.0,
+                    start_bound=-0.02,
+                    context=[Column(adds=sign), Column(G_c=1.0)],
+                )
+                for sign in (1.0, -1.0)
+            ),
+            domain=BALL,
+        ),
+        rows_in_contexts,
+        {"contexts": two_small},
     ),
     "average": Attacked(
         AverageLimit(G_g=STEEP, domain=BALL, most=0.3), polytope, {"on_average": True}

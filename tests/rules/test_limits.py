@@ -1,6 +1,7 @@
 """Several limits, each with its own bound on the slopes: a hull per row, one leader over all."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -373,10 +374,43 @@ def test_a_bound_that_is_none_is_rejected_in_a_sentence(G_g, sentence):
         LeaderFollower(G_g=G_g, domain=Ball(1.0))
 
 
+def test_several_limits_in_contexts_hold_in_every_one(tmp_path):
+    # x[0] <= 0.4 - c/10 and 30 x[1] <= 12 + 3c, in contexts c from -1 to 1; the rows share them.
+    rows = np.diag([1.0, 30.0])
+    columns = [Column(adds=0.1), Column(G_c=3.0)]
+    player = LeaderFollower(
+        G_g=[1.0, 30.0], domain=Ball(1.0), context=columns, start_bound=-0.2, value_error=0.01
+    )
+    rng, path, reached = np.random.default_rng(4), tmp_path / "limits.jsonl", []
+    place = np.zeros(2)
+    with Controller(player, [0.0, 0.0], journal=path, context=place) as live:
+        for _ in range(120):
+            x = live.ask()
+            c = Fraction(float(place[0])), Fraction(float(place[1]))
+            g = [
+                Fraction(float(x[0])) - Fraction(2, 5) + c[0] * Fraction(0.1),
+                30 * Fraction(float(x[1])) - 12 - 3 * c[1] + Fraction(0.1) * c[0],
+            ]
+            assert max(g) <= 0
+            reached.append(float(max(g)))
+            place = rng.uniform(-1.0, 1.0, size=2)
+            told = [float(part) + 0.01 * rng.uniform(-1, 1) for part in g]
+            live.tell(
+                cost_gradient=[-1.0, -1.0],
+                constraint_value=told,
+                constraint_subgradient=rows,
+                context=place,
+            )
+    assert max(reached) > -0.1  # and the limits were near
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
 def test_what_is_unsupported_is_rejected_in_a_sentence():
     known = {"G_g": [1.0, 2.0], "domain": Ball(1.0)}
-    with pytest.raises(InvalidValueError, match=r"^G_g must be one number in contexts, got \[1"):
-        LeaderFollower(**known, context=Column(adds=1.0))
+    context = {"context": Column(adds=1.0, changes=0.1), "start_bound": -0.1}
+    with pytest.raises(InvalidValueError, match="Theorem R has no return path for several limits"):
+        LeaderFollower(**known, **context, ramp=0.1)
     with pytest.raises(InvalidValueError, match="ramp must be that of a LipschitzHull"):
         LeaderFollower(**known, ramp=0.1, drift=1e-3)
     with pytest.raises(InvalidValueError, match="G_g must be a finite number > 0, got"):

@@ -673,13 +673,13 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     is_above = any(b.constant == "anchor" for b in loop.breaches)
     bound = math.inf if anchor is None or anchor.ages or is_above else float(anchor.value)
     reason = "no region is asked" if loop.halt is None else loop.halt.reason
-    far = float(np.linalg.norm(start - origin))
+    far, drift = float(np.linalg.norm(start - origin)), run.errors.drift
     if run.pace is not None and far > run.pace:
         share = run.pace / far
         start = origin + share * (start - origin)
-        proof = ReturnPath(loop.round - 1, "retreated", reason, share, 0, 0.0, 0.0, math.inf)
+        proof = ReturnPath(loop.round - 1, "retreated", reason, share, 0, 0.0, drift, math.inf)
     elif bound < math.inf:
-        proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, 0.0, bound)
+        proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, drift, bound)
     state = run.algorithm.stand_at(loop.state, start, context)
     return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())
 

@@ -298,7 +298,7 @@ class ContextHull(LipschitzHull):
         assert memory.before is not None
         place = memory.before.place
         row = Seen(x[None], np.array([level]), place[None], np.array([memory.rounds]))
-        return ContextRegion(self, memory._replace(seen=row), errors)
+        return ContextRegion(self, memory, errors, row)
 
     def contradictions(self, memory: Memory, reading: Reading) -> tuple[str, ...]:
         """Return how a reading contradicts the constants, in sentences."""
@@ -320,6 +320,7 @@ class ContextRegion(Region):
         knowledge: the constants.
         memory: what was read, and the context.
         errors: the errors that it allows for.
+        seen: the readings that it is made of; all of them unless given.
     """
 
     knowledge: ContextHull
@@ -342,9 +343,15 @@ class ContextRegion(Region):
     longest: Number
     found: tuple[Array, Any, Array]
 
-    def __init__(self, knowledge: ContextHull, memory: ContextMemory, errors: Errors) -> None:
+    def __init__(
+        self,
+        knowledge: ContextHull,
+        memory: ContextMemory,
+        errors: Errors,
+        seen: Seen | None = None,
+    ) -> None:
         self.knowledge, self.errors, self.round = knowledge, errors, memory.rounds
-        readings, place = memory.seen, memory.place
+        readings, place, start = seen or memory.seen, memory.place, memory.seen.x[0]
         assert place is not None
         self.place: Array = place
         self.x, self.upper, self.read_place = (
@@ -356,7 +363,7 @@ class ContextRegion(Region):
         self.slope_norm, self.noise, self.reach = knowledge.G_g, knowledge.noise(d), knowledge.reach
         self.rounding = knowledge._rounding(d)
         if knowledge.start_bound is not None:
-            readings = readings.add(readings.x[0], float(knowledge.start_bound), place, 0.0)
+            readings = readings.add(start, float(knowledge.start_bound), place, 0.0)
         self.seen, self.mixes = readings, np.eye(len(readings.value))
         if knowledge.context.is_joint:
             self.mixes = np.vstack([self.mixes, _pairs_around(place, readings.place)])
@@ -460,9 +467,9 @@ class ContextRegion(Region):
 
     @property
     def insides(self) -> tuple[Array, ...]:
-        """The point nearest to the last action, the deepest one, and the deepest action."""
+        """The point nearest to the last action, the deepest one, the deepest action, the start."""
         actions = self.radii[: len(self.values)]
-        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax()]])
+        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax(), 0]])
 
     def bound(self, point: Array) -> float:
         """Return the bound on g at any point, in the context."""

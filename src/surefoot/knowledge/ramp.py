@@ -112,6 +112,7 @@ def _check_contexts(ramp: Any, knowledge: Any, has_return_path: bool) -> None:
     """Raise unless the return path of Theorem R exists in every context."""
     if not has_return_path:
         kind = "between choices" if isinstance(knowledge, LipschitzHull) else "without a G_g"
+        kind = "for several limits" if knowledge.row_count > 1 else kind
         reason = f"Theorem R has no return path {kind}"
         remedy = "leave the ramp out"
     elif knowledge.speed is None:

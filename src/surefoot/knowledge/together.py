@@ -4,6 +4,9 @@ Each constraint has its own knowledge, a bound on its slope or on its curvature,
 region; a point that is in all of them, and in the known set K, satisfies everything. The nearest
 such point is found by cuts and checked by every region and by K
 (:mod:`surefoot.knowledge.nearest`).
+
+In contexts every row has the same columns, each with constants of its own: a context is announced
+to all of them, and what is certified is the intersection of their regions in it.
 """
 
 import operator
@@ -19,11 +22,12 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Count
 from surefoot.core.parameters import anything
-from surefoot.core.types import Array, Certificate, Number
+from surefoot.core.types import Array, Certificate, Context, Number
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit
 from surefoot.knowledge.base import Capability, Knowledge, Memory, Reading
+from surefoot.knowledge.context import check_context
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 from surefoot.knowledge.errors import EmptyRegionError, Errors
 from surefoot.knowledge.estimate import UnknownConstant
@@ -47,18 +51,32 @@ class TogetherMemory(NamedTuple):
         rounds: the number of rounds so far.
         x: the action that was read last.
         rows: the memory of each constraint.
+        before: the context of the last round; None in the first, and without contexts.
+        context: that of the next; None until it is announced, and without contexts.
     """
 
     rounds: Count
     x: Array
     rows: tuple[Memory, ...]
+    before: Context | None = None
+    context: Context | None = None
+
+
+def _kind_of_contexts(row: Knowledge) -> str:
+    """Return what contexts a row is in, in words."""
+    untyped: Any = row
+    if not row.in_contexts:
+        return "no contexts"
+    argument, size = untyped.context.argument, untyped.context.size
+    return "announced drift" if argument == "drift" else f"{size} column{'s'[: size - 1]}"
 
 
 class Together(Knowledge):
     """Knowledge of several constraints, each separately, and of a set; one NumPy run.
 
     Args:
-        rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...
+        rows: one knowledge per constraint: :class:`LipschitzHull`, :class:`Curvature`, ...; all in
+            contexts of the same columns, or none.
         domain: a known closed convex set that contains every action; None for none.
         errors: how wrong readings of any row may be; the largest of the rows' own unless given.
 
@@ -96,9 +114,13 @@ class Together(Knowledge):
             raise InvalidValueError(
                 f"rows must be one knowledge per constraint, got {candidates!r}"
             )
+        kinds = {_kind_of_contexts(row) for row in rows}
+        if len(kinds) > 1:
+            raise InvalidValueError(
+                "rows must all be in contexts of as many columns, or none of them: one context is "
+                f"announced for all, got {', '.join(sorted(kinds))}"
+            )
         for row in rows:
-            if row.in_contexts:
-                raise InvalidValueError(f"rows must be without contexts, got {row!r}")
             if isinstance(row, (AverageLimit, UnknownConstant)):
                 raise InvalidValueError(
                     f"rows must keep g <= 0 by known constants each, got {row!r}: let one "
@@ -136,9 +158,25 @@ class Together(Knowledge):
         return StandingAnchor(start, max(bounds), 0.0) if len(bounds) == len(each) else None
 
     @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex; in contexts a start that every row bounds is a choice."""
+        bounded = self.in_contexts and all(row.bounds_start for row in self.rows)
+        return "" if bounded else super().obstacle_to_choices
+
+    @property
     def bounds_start(self) -> bool:
         """Whether a row knows a bound on g at the start."""
         return any(row.bounds_start for row in self.rows)
+
+    @property
+    def in_contexts(self) -> bool:  # type: ignore[override]
+        """Whether the context of every round must be announced before it is played."""
+        return bool(self.rows[0].in_contexts)
+
+    @property
+    def context(self) -> Any:
+        """What is known of contexts by the first row; the others read them alike."""
+        return self.rows[0].context
 
     @property
     def row_count(self) -> int:  # type: ignore[override]
@@ -169,7 +207,8 @@ class Together(Knowledge):
 
     def first(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round."""
-        return TogetherMemory(0.0, x1, tuple(row.init(x1) for row in self.rows))
+        rows = tuple(row.init(x1) for row in self.rows)
+        return TogetherMemory(0.0, x1, rows, None, rows[0].context if self.in_contexts else None)
 
     @property
     def slopes(self) -> Literal["certify", "steer"]:  # type: ignore[override]
@@ -188,19 +227,33 @@ class Together(Knowledge):
         Where one row may be above 0, the constants of the others need not hold: at an action that
         was not certified nothing is learnt.
         """
+        if self.in_contexts:
+            check_context(memory)
         readings, x = self._split(reading), reading.x
         high = memory.rounds and any(read.g + read.errors.value > 0 for read in readings)
         if high and not self.region(memory, reading.errors).contains(x):
             return self.age(memory, x)
         each = zip(self.rows, memory.rows, readings, strict=True)
         rows = tuple(row.observe(part, read) for row, part, read in each)
-        return TogetherMemory(memory.rounds + 1.0, reading.x, rows)
+        return TogetherMemory(memory.rounds + 1.0, reading.x, rows, memory.context)
+
+    def announce(self, memory: TogetherMemory, context: Context | None) -> TogetherMemory:
+        """Return the memory with the context of the next round in every row."""
+        if not self.in_contexts:
+            return memory
+        each = zip(self.rows, memory.rows, strict=True)
+        rows = tuple(row.announce(part, context) for row, part in each)
+        return memory._replace(rows=rows, context=context)
 
     def age(self, memory: TogetherMemory, x: Array) -> TogetherMemory:
         """Return the memory after a round without a reading."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.age(part, x) for row, part in each)
-        return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
+        if not self.in_contexts:
+            return memory._replace(rounds=memory.rounds + 1.0, rows=rows)
+        rounds = memory.rounds + 1.0 if memory.rounds else memory.rounds
+        before = memory.context or memory.before
+        return memory._replace(rounds=rounds, rows=rows, before=before, context=None)
 
     def certify(self, memory: TogetherMemory, errors: Errors) -> Region:
         """Return the intersection of the regions, and of the known set."""
@@ -275,6 +328,30 @@ class TogetherRegion(Region):
         self.slope_norm, self.noise = max(r.slope_norm for r in rows), max(r.noise for r in rows)
         self.curvature_seen = max(r.curvature_seen for r in rows)
         self.reach = max(r.reach for r in rows)
+
+    @property
+    def read_place(self) -> Array | None:  # type: ignore[override]
+        """The context of the last reading; None without contexts, and where a row has none."""
+        places = [row.read_place for row in self.rows]
+        return None if any(place is None for place in places) else places[0]
+
+    def stays(self, w: Array) -> bool:
+        """Return whether a point is the last action, which stays certified in every row."""
+        return all(row.stays(w) for row in self.rows)
+
+    def fall(self, places: Array) -> Array:
+        """Return how much larger g may have been in other contexts than in this one."""
+        untyped: Any = self.rows
+        falls: Array = np.max([row.base.fall(places) for row in untyped], axis=0)
+        return falls
+
+    def fall_until_read(self, places: Array | None) -> Array | float:
+        """Return how much larger g may be in other contexts than in that of the last reading."""
+        if places is None:
+            return 0.0
+        untyped: Any = self.rows
+        falls: Array = np.max([row.base.fall_until_read(places) for row in untyped], axis=0)
+        return falls
 
     def read_rows(self, x: Array, feedback: Feedback) -> Sequence[RowSeen]:
         """Return what was read of each constraint, that with the least way left last."""

@@ -71,7 +71,7 @@ class LeaderFollower(Certified):
             limits, one that holds for all of them, as the errors and the drift do.
         context: what is known of each number that is announced before a round, one
             :class:`~surefoot.knowledge.Column` or several; see
-            :class:`~surefoot.knowledge.ContextHull`.
+            :class:`~surefoot.knowledge.ContextHull`. Several limits have the same columns.
         value_error: how wrong a reported g may be.
         slope_error: how wrong a reported subgradient may be.
         drift: how much g may change from round to round.
@@ -133,9 +133,7 @@ class LeaderFollower(Certified):
         knowledge: Knowledge
         slope_bound: Any = G_g
         if isinstance(G_g, list | tuple) or np.ndim(G_g):
-            if context is not None:
-                raise checks.invalid("G_g", "one number in contexts", G_g)
-            knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors)
+            knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors, context)
         elif context is None:
             knowledge = LipschitzHull(
                 G_g=slope_bound, domain=domain, reach=reach, start_bound=start_bound, errors=errors
@@ -266,15 +264,24 @@ class LeaderFollower(Certified):
 
 
 def _hull_per_limit(
-    G_g: Any, domain: Set, reach: float | None, start_bound: float | None, errors: Errors
+    G_g: Any,
+    domain: Set,
+    reach: float | None,
+    start_bound: float | None,
+    errors: Errors,
+    context: GivenContext | None,
 ) -> Together:
     """Return one hull for each limit; the domain is that of all of them."""
     norms = checks.to_vector(G_g, "G_g")
     radius = reach_of(domain) if reach is None else reach
-    rows = []
+    rows: list[Knowledge] = []
+    shared: dict[str, Any] = {"reach": radius, "start_bound": start_bound, "errors": errors}
     for i, each in enumerate(norms.tolist()):
         checks.positive(**{f"G_g[{i}]": each})
-        rows.append(LipschitzHull(G_g=each, reach=radius, start_bound=start_bound, errors=errors))
+        if context is None:
+            rows.append(LipschitzHull(G_g=each, **shared))
+        else:
+            rows.append(ContextHull(G_g=each, context=context, **shared))
     return Together(rows=tuple(rows), domain=domain)
 
 
