@@ -217,6 +217,10 @@ class Knowledge(Declared):
         if vars(self).get("reach", 0.0) is None:
             object.__setattr__(self, "reach", reach_of(self.domain))
         self._check_errors(self.errors)
+        is_chosen = not getattr(self.domain, "is_convex", True)
+        if is_chosen and (reason := self.obstacle_to_choices):
+            rule = f"convex for {type(self).__name__}, {reason}"
+            raise checks.invalid("domain", rule, self.domain)
         if not self.convex and "nonconvex" not in self.allows:
             raise InvalidValueError(
                 f"{type(self).__name__} assumes a convex g, got convex = False: Curvature "
@@ -258,6 +262,18 @@ class Knowledge(Declared):
                 return knowledge.refusals.get("margin", "which does not allow for it")
             if knowledge.bounds_start:
                 return "which has a start_bound of its own"
+        return ""
+
+    @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex; empty where there always is a certified choice.
+
+        A fixed g stays at most 0 at an action. Where g changes, a kind says what it returns to
+        (:mod:`surefoot.knowledge.choices`).
+        """
+        if self.in_contexts or self.errors.drifts:
+            change = "in contexts" if self.in_contexts else "under drift"
+            return f"which {change} may certify no choice: take a hull with a start_bound"
         return ""
 
     @property

@@ -141,8 +141,17 @@ def hull_knowledge(constants: Constants, domain: Set | None) -> dict[str, Any]:
     return {"G_g": constants.G_g, "domain": domain, "errors": errors, "convex": constants.convex}
 
 
-def curvature_knowledge(constants: Constants, domain: Set | None) -> Curvature | CurvatureRows:
-    """Return the curvature that constants name, on a known convex set or on none."""
-    if not getattr(domain, "is_convex", True):  # no theorem is about the points of a grid
-        raise checks.invalid("domain", "convex", domain)
+def curvature_knowledge(
+    constants: Constants, domain: Set | None, theorem: str
+) -> Curvature | CurvatureRows:
+    """Return the curvature that constants name, on a known convex set or on none.
+
+    Args:
+        constants: the constants.
+        domain: the set.
+        theorem: the name of the theorem that the tuning promises.
+    """
+    if not getattr(domain, "is_convex", True):
+        rule = f"convex for {theorem}: without its promise, give the rule a knowledge with choices"
+        raise checks.invalid("domain", rule, domain)
     return curvature_of(constants, domain)

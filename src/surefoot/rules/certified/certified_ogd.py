@@ -102,7 +102,7 @@ class CertifiedOGD(Certified):
         """
         checks.check_possible_horizon(horizon)
         theorem = TheoremC(constants)
-        knowledge = curvature_knowledge(constants, domain)
+        knowledge = curvature_knowledge(constants, domain, theorem.name)
         return Tuned(cls.of(Descent(radius=theorem.radius), knowledge), under_errors(theorem))
 
     @classmethod

@@ -64,7 +64,8 @@ class LeaderFollower(Certified):
 
     Args:
         G_g: a bound on the norms of subgradients of g; several numbers for several limits.
-        domain: a set that contains the feasible set and holds every action.
+        domain: a set that contains the feasible set and holds every action; of choices
+            (:class:`~surefoot.knowledge.Choices`) the box contains it, where the leaders learn.
         cuts: how many half-spaces the leaders remember; a default by dimension unless given.
         leader: an algorithm of your own that leads instead.
         strong_convexity: H of strongly convex costs, whose steps are 2/(Ht).

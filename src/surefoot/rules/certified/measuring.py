@@ -124,6 +124,9 @@ class Measuring(Wrapper):
         if not fits or knowledge.errors.drift or knowledge.errors.slope:
             rule = "a Curvature without drift and slope error, which is measured"
             raise checks.invalid("knowledge", rule, knowledge)
+        if not getattr(knowledge.domain, "is_convex", True):
+            rule = "convex: slopes are measured near by, between choices; ValuesFollower takes them"
+            raise checks.invalid("domain", rule, knowledge.domain)
         if self.length is not None and self.length < 2.0**-40 * knowledge.reach:
             raise checks.invalid("length", "above the rounding of an action", self.length)
 

@@ -40,7 +40,8 @@ class ValuesFollower(Certified):
 
     Args:
         G_g: a bound on the norms of subgradients of g.
-        domain: a set that contains the feasible set and holds every action.
+        domain: a set that contains the feasible set and holds every action; of choices
+            (:class:`~surefoot.knowledge.Choices`) the box contains it, where the leaders learn.
         cuts: how many half-spaces the leaders remember; a default by dimension unless given.
         reach: the largest norm of a feasible point; that of the domain unless given.
         start_bound: a bound on g at the start in every round, for drift and contexts.
