@@ -19,7 +19,7 @@ from surefoot.core.algorithm import locate
 from surefoot.core.errors import SurefootError
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import needs_of
-from surefoot.knowledge import AverageLimit, Grid
+from surefoot.knowledge import AverageLimit, Choices
 from surefoot.sets import Ball
 from tests.composition.cases import CONTRADICTION, MISSING, Case, Made, build
 from tests.composition.doors import open_door
@@ -370,16 +370,16 @@ class LiveRun:
         length = 10.0 ** self.rng.uniform(-3, 0)
         if order == "own, feasible":
             found = x + self.rng.random() * (self.world.start - x)
-            if isinstance(self.make.domain, Grid):
-                found = np.round(found * 16) / 16
+            if isinstance(self.make.domain, Choices):
+                found = self.make.domain.project(found)
         elif order == "own, infeasible":
             found = x + length * self.draw_way()
             for _ in range(40):
                 if self.world.g(found) > 0:
                     break
                 found = x + 1.3 * (found - x)
-            if isinstance(self.make.domain, Grid):
-                found = np.round(found * 16) / 16
+            if isinstance(self.make.domain, Choices):
+                found = self.make.domain.project(found)
         elif order == "own, off the grid":
             found = x + 0.01 * self.draw_way()
         else:
@@ -509,7 +509,7 @@ class LiveRun:
 
     def judge_sum(self, g: Fraction) -> None:
         """Compare the sum of all rounds so far."""
-        if self.sum + g > 0:
+        if self.sum + g > Fraction(self.make.knowledge.credit):
             self.found("violation", f"the sum of g is {float(self.sum + g):.3g}")
             raise EndOfRun
 
@@ -527,7 +527,7 @@ class LiveRun:
         """Compare an action with its domain, its grid and its ramp."""
         domain = self.make.domain
         if domain is not None and not bool(domain.contains(x)):
-            kind = "off the grid" if isinstance(domain, Grid) else "outside of the domain"
+            kind = "no choice" if isinstance(domain, Choices) else "outside of the domain"
             self.found(kind, f"{x}: {why}")
             raise EndOfRun
         if self.case.ramp and self.played is not None:

@@ -21,6 +21,7 @@ from surefoot.core.errors import SurefootError
 from surefoot.core.parameters import parameters_of
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     Columns,
     ContextHull,
@@ -29,6 +30,7 @@ from surefoot.knowledge import (
     Grid,
     Knowledge,
     LipschitzHull,
+    OffOr,
 )
 from surefoot.knowledge.context import ContextKind
 from surefoot.proposers.base import Proposer
@@ -41,7 +43,9 @@ from tests.composition.worlds import UP, World, read_low
 STEP = 0.0625
 """Of grids; every start is on it."""
 LOADED = NAMES  # a class is found once its file is loaded
-DOMAINS = ("none", "ball", "box", "grid", "endless grid")
+DOMAINS = ("none", "ball", "box", "grid", "endless grid", "off or", "off or steps")
+ENDLESS = ("none", "endless grid", "off or steps")
+"""Those that know no dimension, and so no reach."""
 ERRORS = ("value", "slope", "drift")
 
 
@@ -131,6 +135,8 @@ class Specimen:
         # Contexts and drift make more feasible, and so does a limit on the average for a round.
         more = moves or "most" in parameters_of(KINDS[setting.kind])
         self.world = World(setting.shape, rng, 0.25 * max(drifts + by_place, more))
+        if setting.domain.startswith("off"):
+            self.world.start = abs(self.world.start)
         slack = self.world.slack
         sizes = {"value": 0.1 * slack, "slope": 0.3 * slack, "drift": 0.01 * slack}
         self.errors = {name: sizes[name] for name in setting.errors}
@@ -158,6 +164,8 @@ class Specimen:
             "box": lambda: box,
             "grid": lambda: Grid(STEP, box),
             "endless grid": lambda: Grid(STEP),
+            "off or": lambda: OffOr(np.full(d, STEP), 5.0),
+            "off or steps": lambda: OffOr(STEP, 5.0, 0.5 * STEP),
         }[self.setting.domain]()
 
     @property
@@ -168,7 +176,7 @@ class Specimen:
     @property
     def reach(self) -> float | None:
         """The largest norm of a feasible point, where no set says it."""
-        if self.setting.domain in ("none", "endless grid"):
+        if self.setting.domain in ENDLESS:
             return max(self.world.reach, 0.5)
         return None
 
@@ -274,6 +282,7 @@ PARAMETERS: dict[str, Callable[[Specimen], Any]] = {
     "rho": lambda make: 0.25 * make.world.slack,
     "most": lambda make: 0.25,
     "start_bound": lambda make: make.start_bound,
+    "credit": lambda make: 0.5 * make.world.slack,
     "decreasing": lambda make: True,
     "violations": lambda make: 2,
     "largest_G_g": lambda make: make.steep_in_domain,
@@ -335,7 +344,7 @@ def settings_of(kind: type) -> Iterator[Setting]:
         shapes_of(kind), subsets, DOMAINS, contexts, options
     ):
         # A set that is not bounded has no reach: then a domain must say it.
-        if shape in ("line", "saddle") and domain in ("none", "endless grid"):
+        if shape in ("line", "saddle") and domain in ENDLESS:
             continue
         yield Setting(kind.__name__, shape, errors, domain, context, option)
 
@@ -366,7 +375,7 @@ AS_IS = {"features"}
 def _convex_domain(make: Specimen) -> Any:
     """Return a convex set around the feasible set: what a leader learns in."""
     domain = make.domain
-    if isinstance(domain, Grid):
+    if isinstance(domain, Choices):
         domain = domain.inside
     return Ball(5.0) if domain is None else domain
 

@@ -17,7 +17,7 @@ import pytest
 from surefoot.adapters._keeper import Keeper
 from surefoot.certified import Certified
 from surefoot.core.errors import SurefootError
-from surefoot.knowledge import AverageLimit, Grid, LipschitzHull, UnknownConstant
+from surefoot.knowledge import AverageLimit, Choices, LipschitzHull, UnknownConstant
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import RegionFilter
 from surefoot.sets import Box
@@ -86,7 +86,8 @@ class HostedRun:
         g, knowledge = self.world.g(x), self.make.knowledge
         self.sum += g
         if not isinstance(knowledge, UnknownConstant):  # which violates while it learns
-            assert (self.sum if isinstance(knowledge, AverageLimit) else g) <= 0
+            is_average = isinstance(knowledge, AverageLimit)
+            assert self.sum <= knowledge.credit if is_average else g <= 0
         domain = self.make.domain
         assert domain is None or bool(domain.contains(x))
         if self.box is not None:
@@ -111,7 +112,7 @@ def test_what_a_host_plays_is_feasible_or_refused_in_a_sentence(kind, dtype):
                 refused += bool(one_sentence(error))
                 continue
             if dtype == "float32":
-                assert not isinstance(run.make.domain, Grid)
+                assert not isinstance(run.make.domain, Choices)
                 assert run.ramp is None
             played += run.play()
             assert run.is_sentence

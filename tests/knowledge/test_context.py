@@ -292,8 +292,8 @@ def test_what_a_region_says_of_the_last_round():
     assert (region.x, region.upper, region.read_place) == ([0.2], -0.1, [30.0])
     assert (region.radius, region.longest) == (pytest.approx(0.1), region.radius)
     assert region.depth == pytest.approx(0.18)
-    near, deepest, action = region.insides
-    assert (near, deepest, action) == ([0.2], [0.5], [0.5])
+    near, deepest, action, start = region.insides
+    assert (near, deepest, action, start) == ([0.2], [0.5], [0.5], [0.5])
     region = two_rounds(Column(G_c=0.012))  # -0.1 + 0.12
     assert (region.radius, region.longest) == (pytest.approx(-0.02), 0.0)
 

@@ -593,12 +593,12 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         (
             0.1,
             Curvature(beta=1.0, reach=1.0, errors=Errors(drift=0.1)),
-            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+            "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
             0.1,
             LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
-            "ramp must be that of a LipschitzHull on no Grid, if g drifts",
+            "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
             0.1,
@@ -623,7 +623,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
                 context=Column(adds=1.0, changes=0.1),
                 start_bound=-0.1,
             ),
-            "Theorem R has no return path on a Grid",
+            "Theorem R has no return path between choices",
         ),
         (
             0.1,

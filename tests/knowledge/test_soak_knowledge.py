@@ -21,9 +21,9 @@ from surefoot.knowledge import (
     hull_of_log,
     region,
 )
+from surefoot.knowledge.choices import OnChoices
 from surefoot.knowledge.curvature import QuadraticBounds
 from surefoot.knowledge.estimate import UnknownConstant
-from surefoot.knowledge.grid import OnGrid
 from surefoot.rules import RegionFilter
 
 FAR = ("certified length", "grid", "unknown")
@@ -133,8 +133,8 @@ def test_a_step_that_is_too_long_is_found(monkeypatch):
 
 def test_an_action_beside_the_grid_is_found(monkeypatch):
     monkeypatch.setattr(Grid, "around", lambda self, p, x: p[None])
-    monkeypatch.setattr(OnGrid, "contains", lambda self, w: bool(self.part.contains(w)))
-    with pytest.raises(CertificateError, match="OnGrid returned an action that is outside of the"):
+    monkeypatch.setattr(OnChoices, "contains", lambda self, w: bool(self.part.contains(w)))
+    with pytest.raises(CertificateError, match="OnChoices returned an action that is outside"):
         attack("grid", 0)
 
 

@@ -526,7 +526,7 @@ def hull(**more):
             ),
             "without contexts",
         ),
-        (LeaderFollower.unknown(Ball(1.0)).algorithm, "certified by G_g"),
+        (LeaderFollower.unknown(Ball(1.0)).algorithm, "a base whose G_g is given"),
         (Delayed(base=FIRST, delay=1), "certified by G_g"),
     ],
 )

@@ -742,7 +742,7 @@ def apply_order(
 def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
     """Return the state after an order to hold or to retreat."""
     if halt.speed is not None and not run.has_ways and not run.in_contexts:
-        where = "on a Grid" if run.convex else "where g is not convex"
+        where = "between choices" if run.convex else "where g is not convex"
         rule = f"None {where}: nothing between here and the anchor may be played"
         raise checks.invalid("speed", rule, halt.speed)
     # A rejected round leaves no bound.

@@ -188,7 +188,7 @@ class Run:
 
     @cached_property
     def has_ways(self) -> bool:
-        """Whether points between two actions may be played: not on a grid."""
+        """Whether points between two actions may be played: not between choices."""
         domain = getattr(find_knowledge(self.algorithm), "domain", None)
         return self.convex and bool(getattr(domain, "is_convex", True))
 

@@ -13,7 +13,7 @@ which is at most -c from :math:`\theta = (b+c)/(b+\alpha)` on, for :math:`c \le 
 an x that is not feasible, at any speed, and without any constant. Under drift b and
 :math:`\alpha` age by v per round, each from the round that it was measured in, and nothing is
 proved when :math:`\alpha` is used up. If g is not convex the return path may leave the feasible
-set: then, and on a grid, a itself is played at once, and no speed is accepted.
+set: then, and between choices, a itself is played at once, and no speed is accepted.
 """
 
 import math
@@ -126,7 +126,7 @@ class FallbackQuery(NamedTuple):
         anchor: the end of the return path; None without one.
         drift: by which g may rise per round.
         reason: in words.
-        convex: whether g is; if not, or on a grid, no point between x and the anchor is played.
+        convex: whether g is; if not, or with choices, no point between x and the anchor is played.
         pace: how far an actuator goes in a round; None for any distance.
         refuted: whether a reading contradicts a premise of feasibility: then no bound counts that
             a drift carried from round to round.

@@ -204,16 +204,28 @@ def _array(rule: str, check: Callable[[Array, str], Array], default: object) -> 
 
 
 def projectable(*, default: object = MISSING, convex: bool = True) -> Declaration:
-    """Declare a set that can be projected onto; also a grid, if it need not be convex."""
+    """Declare a set that can be projected onto; also chosen points, if it need not be convex."""
 
     def read(name: str, value: object) -> object:
-        if not has_methods(value, "project", "contains", "minimize_linear"):
-            raise InvalidValueError(
-                f"{name} must be a set with a projection, got {_describe_set_mistake(value)}"
-            )
-        if convex and not getattr(value, "is_convex", True):
-            raise InvalidValueError(f"{name} must be convex, got {checks.repr_line(value)}")
+        _check_projection(name, value)
+        if convex:
+            _check_convex(name, value, "projections bring points no further apart")
         return value
+
+    return declare("set", "a set with a projection", read, default)
+
+
+def learnable(*, default: object = MISSING) -> Declaration:
+    """Declare a set that a proposer learns in: of chosen points it is the box around them."""
+
+    def read(name: str, value: object) -> object:
+        _check_projection(name, value)
+        if getattr(value, "is_convex", True):
+            return value
+        if (box := getattr(value, "inside", None)) is None:
+            rule = "of known dimension, with a box (inside) for a proposer to learn in"
+            raise checks.invalid(name, rule, value)
+        return box
 
     return declare("set", "a set with a projection", read, default)
 
@@ -221,7 +233,30 @@ def projectable(*, default: object = MISSING, convex: bool = True) -> Declaratio
 def minimising(*, default: object = MISSING) -> Declaration:
     """Declare a set that minimises linear functions; it need not project."""
     rule = "a set that minimises linear functions"
-    return _object("set", rule, lambda v: has_methods(v, "minimize_linear", "contains"), default)
+
+    def read(name: str, value: object) -> object:
+        if not has_methods(value, "minimize_linear", "contains"):
+            raise checks.invalid(name, rule, value)
+        _check_convex(name, value, "means of its points are in it")
+        return value
+
+    return declare("set", rule, read, default)
+
+
+def _check_projection(name: str, value: object) -> None:
+    if not has_methods(value, "project", "contains", "minimize_linear"):
+        raise InvalidValueError(
+            f"{name} must be a set with a projection, got {_describe_set_mistake(value)}"
+        )
+
+
+def _check_convex(name: str, value: object, reason: str) -> None:
+    """Raise for chosen points where a rule's definition needs a convex set."""
+    if not getattr(value, "is_convex", True):
+        raise InvalidValueError(
+            f"{name} must be convex, so that {reason} (LeaderFollower and RegionFilter take "
+            f"choices), got {checks.repr_line(value)}"
+        )
 
 
 def algorithm(*, default: object = MISSING) -> Declaration:

@@ -60,6 +60,9 @@ class Tuned(NamedTuple, Generic[A]):
         names = parameters_of(algorithm)
         if "domain" in names:
             parameters["domain"] = Ball(theorem.constants.R) if domain is None else domain
+        elif not getattr(domain, "is_convex", True):
+            rule = f"convex for {theorem.name}, whose actions are in no set but the feasible one"
+            raise checks.invalid("domain", rule, domain)
         values = {n: getattr(theorem, n, None) for n in names if n not in parameters}
         values = {name: value for name, value in values.items() if value is not None}
         return Tuned(algorithm(**parameters, **values), theorem)

@@ -22,6 +22,12 @@ from surefoot.knowledge.certified_length import (
     LengthRegion as LengthRegion,
     StepCertificate as StepCertificate,
 )
+from surefoot.knowledge.choices import (
+    Choices as Choices,
+    Grid as Grid,
+    OffOr as OffOr,
+    OnChoices as OnChoices,
+)
 from surefoot.knowledge.context import (
     AnnouncedDrift as AnnouncedDrift,
     Column as Column,
@@ -62,7 +68,6 @@ from surefoot.knowledge.estimate import (
     EstimatedMemory as EstimatedMemory,
     UnknownConstant as UnknownConstant,
 )
-from surefoot.knowledge.grid import Grid as Grid, OnGrid as OnGrid
 from surefoot.knowledge.hull import (
     HullCertificate as HullCertificate,
     HullMemory as HullMemory,

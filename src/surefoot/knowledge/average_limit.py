@@ -1,17 +1,18 @@
-r"""A limit on the average: the running sum of g is kept at most 0, in every round.
+r"""A limit on the average: the running sum of g is at most a credit, 0 or more, in every round.
 
-**Theorem.** *Let* :math:`B_t = \min(m, -\sum_{i\le t}g(x_i))` *be what the rounds so far leave, and
-let every* :math:`x_{t+1}` *be certified for the limit* :math:`g - B_t \le 0`\ *, by levels*
-:math:`g_i - B_t` *and a* :math:`G_g` *that holds on* :math:`\{g \le m\}`. *Then*
-:math:`\sum_{i\le t}g(x_i) \le 0` *for every t, and no g is above m. There always is such an
-action.*
+**Theorem.** *Let* :math:`B \ge 0`\ *, let* :math:`B_t = \min(m, B - \sum_{i\le t}g(x_i))` *be what
+the rounds so far leave, and let every* :math:`x_{t+1}` *be certified for the limit*
+:math:`g - B_t \le 0`\ *, by levels* :math:`g_i - B_t` *and a* :math:`G_g` *that holds on*
+:math:`\{g \le m\}`. *Then* :math:`\sum_{i\le t}g(x_i) \le B` *for every t, and no g is above m.
+There always is such an action.*
 
-*Proof.* Induction: :math:`\sum_{i\le t+1}g(x_i) \le \sum_{i\le t}g(x_i) + B_t \le 0`. The start has
-:math:`g(x_1) - B_t < 0`, since :math:`B_t \ge 0`. ∎
+*Proof.* Induction: :math:`g(x_1) < 0 \le B`, and
+:math:`\sum_{i\le t+1}g(x_i) \le \sum_{i\le t}g(x_i) + B_t \le B`. So :math:`B_t \ge 0`, and the
+start has :math:`g(x_1) - B_t < 0`. ∎ Once the credit is spent, g is at most 0 until some is saved.
 
 A reading with an error counts as the smaller of :math:`\hat g + \nu` and its certified bound. A
 round without a measurement counts as its certified bound. Every sum is rounded up. If an external
-action puts the sum above 0, the next g may be half of the least g until the sum is at most 0. The
+action puts the sum above B, the next g may be half of the least g until the sum is at most B. The
 sum is that of the readings; the sum of the true g may be larger by the evaluation errors.
 
 Wrappers are unsupported: rounds that are played before a late reading would spend the same budget.
@@ -26,7 +27,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count
-from surefoot.core.parameters import positive
+from surefoot.core.parameters import nonnegative, positive
 from surefoot.core.types import Array, Certificate
 from surefoot.knowledge.base import Capability, Memory, Reading
 from surefoot.knowledge.errors import Errors
@@ -37,7 +38,7 @@ __all__ = ["AverageCertificate", "AverageLimit", "AverageMemory"]
 
 
 class AverageCertificate(NamedTuple):
-    """Why the running sum stays at most 0.
+    """Why the running sum stays at most the credit.
 
     Attributes:
         round: the round that was played.
@@ -81,6 +82,8 @@ class AverageLimit(LipschitzHull):
 
     Args:
         most: m, an upper bound on every single g.
+        credit: B, what the sum of g may reach. A budget of 3 kelvin-hours is 3 over the length of
+            a round in hours, for a g in kelvin.
 
     The others are those of :class:`~surefoot.knowledge.LipschitzHull`, where g is at most m;
     without drift.
@@ -106,6 +109,7 @@ class AverageLimit(LipschitzHull):
     kind: ClassVar[Literal["cumulative"]] = "cumulative"
 
     most: float = positive()
+    credit: float = nonnegative(default=0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,7 +126,10 @@ class AverageLimit(LipschitzHull):
         return max(self._find_rest(memory), 0.5 * least)
 
     def _find_rest(self, memory: AverageMemory) -> float:
-        return min(self.most, -memory.spent)
+        left = -memory.spent
+        if self.credit:
+            left = -round_up(memory.spent - self.credit)
+        return min(self.most, left)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory after a reading."""
@@ -146,7 +153,7 @@ class AverageLimit(LipschitzHull):
     @property
     def claim(self) -> str:
         """What certified actions keep, in words."""
-        return f"the sum of g over the rounds is <= 0 and no g is above {self.most:g}"
+        return f"the sum of g over the rounds is <= {self.credit:g} and no g is above {self.most:g}"
 
     def judge(self, bound: float) -> float:
         """Return at most 0: no single action violates a limit on the sum."""
@@ -159,8 +166,8 @@ class AverageLimit(LipschitzHull):
         return memory._replace(spent=spent)
 
     def leaves(self, memory: Memory, bound: float) -> bool:
-        """Return whether the sum is at most 0 after a g of at most a bound."""
-        return bool(memory.spent + bound <= 0)
+        """Return whether the sum is at most the credit after a g of at most a bound."""
+        return bool(memory.spent + bound <= self.credit)
 
     def holds(self, x: Array) -> bool:
         """Return True: readings at all actions count for the sum."""

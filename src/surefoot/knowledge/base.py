@@ -220,6 +220,10 @@ class Knowledge(Declared):
         if vars(self).get("reach", 0.0) is None:
             object.__setattr__(self, "reach", reach_of(self.domain))
         self._check_errors(self.errors)
+        is_chosen = not getattr(self.domain, "is_convex", True)
+        if is_chosen and (reason := self.obstacle_to_choices):
+            rule = f"convex for {type(self).__name__}, {reason}"
+            raise checks.invalid("domain", rule, self.domain)
         if not self.convex and "nonconvex" not in self.allows:
             raise InvalidValueError(
                 f"{type(self).__name__} assumes a convex g, got convex = False: Curvature "
@@ -272,6 +276,18 @@ class Knowledge(Declared):
                 "a certified one: its rise from the start is not known"
             )
         return self
+
+    @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex; empty where there always is a certified choice.
+
+        A fixed g stays at most 0 at an action. Where g changes, a kind says what it returns to
+        (:mod:`surefoot.knowledge.choices`).
+        """
+        if self.in_contexts or self.errors.drifts:
+            change = "in contexts" if self.in_contexts else "under drift"
+            return f"which {change} may certify no choice: take a hull with a start_bound"
+        return ""
 
     @property
     def takes_batches(self) -> bool:

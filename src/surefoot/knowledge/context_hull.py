@@ -217,6 +217,13 @@ class ContextHull(LipschitzHull):
         object.__setattr__(self, "context", as_contexts(self.context))
         super().__post_init__()
 
+    @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex: joint contexts certify means of choices."""
+        if self.context.is_joint and self.start_bound is None:
+            return "which in joint contexts may certify no choice: give a start_bound"
+        return ""
+
     def lengths(self, d: int) -> dict[str, int]:
         """Return how long parts of its memory may become."""
         return {"seen": KEPT + 2}
@@ -461,9 +468,9 @@ class ContextRegion(Region):
 
     @property
     def insides(self) -> tuple[Array, ...]:
-        """The point nearest to the last action, the deepest one, and the deepest action."""
+        """The point nearest to the last action, the deepest one, the deepest action, the start."""
         actions = self.radii[: len(self.values)]
-        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax()]])
+        return (self.nearest(self.x), *self.centres[[self.radii.argmax(), actions.argmax(), 0]])
 
     def bound(self, point: Array) -> float:
         """Return the bound on g at any point, in the context."""

@@ -332,6 +332,11 @@ class LipschitzHull(Knowledge):
         return None if bound is None else StandingAnchor(start, float(bound), 0.0)
 
     @property
+    def obstacle_to_choices(self) -> str:
+        """None: the balls of a hull are around choices, and one of them is left if the hull is."""
+        return ""
+
+    @property
     def bounds_start(self) -> bool:
         """Whether a bound on g at the start is known."""
         return self.start_bound is not None

@@ -56,10 +56,10 @@ from surefoot.core.types import Array, Certificate, Set
 from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.average_limit import AverageLimit
 from surefoot.knowledge.base import Knowledge
+from surefoot.knowledge.choices import Choices
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.contradictions import check_proposal
 from surefoot.knowledge.estimate import UnknownConstant
-from surefoot.knowledge.grid import Grid
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.knowledge.region import Region, RegionWrapper
@@ -83,20 +83,35 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
             f"ramp must be None for AverageLimit, got {ramp!r}: after rounds above 0 the limit may "
             "be further away than the ramp reaches"
         )
-    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(
-        knowledge.domain, Grid
-    )
+    domain = knowledge.domain
+    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(domain, Choices)
     if knowledge.in_contexts:
         _check_contexts(ramp, knowledge, has_return_path)
     elif knowledge.errors.drifts and not has_return_path:
-        raise checks.invalid("ramp", "that of a LipschitzHull on no Grid, if g drifts", knowledge)
+        rule = "that of a LipschitzHull on a convex domain, if g drifts (Theorem R)"
+        raise checks.invalid("ramp", rule, knowledge)
+    if isinstance(domain, Choices):
+        _check_gaps(numbers, domain, ramp)
     return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
+
+
+def _check_gaps(numbers: Array, choices: Choices, ramp: Any) -> None:
+    """Raise for an entry whose choices are further apart than its ramp."""
+    if choices.dimension is not None and len(numbers) not in (1, choices.dimension):
+        raise checks.invalid("ramp", f"one number, or {choices.dimension} as the domain has", ramp)
+    gap, ramps = np.broadcast_arrays(choices.gaps[0], numbers)
+    if (short := gap > ramps).any():
+        i = int(short.argmax())
+        raise InvalidValueError(
+            f"ramp must be at least {gap[i]:g}, or entry {i} could never leave 0 by a choice of "
+            f"{checks.repr_line(choices)}, got {ramp!r}"
+        )
 
 
 def _check_contexts(ramp: Any, knowledge: Any, has_return_path: bool) -> None:
     """Raise unless the return path of Theorem R exists in every context."""
     if not has_return_path:
-        kind = "on a Grid" if isinstance(knowledge, LipschitzHull) else "without a G_g"
+        kind = "between choices" if isinstance(knowledge, LipschitzHull) else "without a G_g"
         kind = "for several limits" if knowledge.row_count > 1 else kind
         reason = f"Theorem R has no return path {kind}"
         remedy = "leave the ramp out"

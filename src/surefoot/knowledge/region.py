@@ -206,14 +206,29 @@ class Region:
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part of the region that is in sets, such as those announced."""
-        from surefoot.knowledge.grid import Grid, OnGrid
+        from surefoot.knowledge.choices import Choices, OnChoices
 
-        for grid in sets:
-            if isinstance(grid, Grid):
-                others = (one for one in sets if one is not grid)
-                return OnGrid(self.within(grid.inside, *others), grid)
+        for choices in sets:
+            if isinstance(choices, Choices):
+                others = (one for one in sets if one is not choices)
+                return OnChoices(self.within(choices.box(len(self.x)), *others), choices)
         known = KnownSets(*sets)
         return Within(self, known) if known else self
+
+    def shift(self, x: Array, i: int, length: float) -> float:
+        """Return how far a probe of a length goes along an entry; 0 where none can be played.
+
+        Args:
+            x: where it begins.
+            i: the entry.
+            length: how far it is meant to go.
+        """
+        return length
+
+    @property
+    def relaxed(self) -> Region:
+        """The convex region that a proposer may follow: that around choices, else itself."""
+        return self
 
     @property
     def base(self) -> Any:
@@ -306,6 +321,10 @@ class RegionWrapper(Region):
         """Return whether a point is the last action, which stays certified."""
         return self.part.stays(w)
 
+    def shift(self, x: Array, i: int, length: float) -> float:
+        """Return how far the region lets a probe go along an entry."""
+        return self.part.shift(x, i, length)
+
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
         """Return the region's reason why a point is feasible."""
         return self.part.certificate(x, cut)
@@ -357,6 +376,11 @@ class Recertified(Within):
     def __init__(self, part: Region, certify: Callable[[Any], Certificate]) -> None:
         RegionWrapper.__init__(self, part)  # the region is unchanged
         self.known, self.certify = EVERYWHERE, certify
+
+    @property
+    def relaxed(self) -> Region:
+        """The convex region, with its own reasons."""
+        return self.part.relaxed
 
     def within(self, *sets: Set | None) -> Region:
         """Return the part that is in further sets."""

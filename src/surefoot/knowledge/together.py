@@ -159,6 +159,12 @@ class Together(Knowledge):
         return StandingAnchor(start, max(bounds), 0.0) if len(bounds) == len(each) else None
 
     @property
+    def obstacle_to_choices(self) -> str:
+        """Why the domain must be convex; in contexts a start that every row bounds is a choice."""
+        bounded = self.in_contexts and all(row.bounds_start for row in self.rows)
+        return "" if bounded else super().obstacle_to_choices
+
+    @property
     def bounds_start(self) -> bool:
         """Whether a row knows a bound on g at the start."""
         return any(row.bounds_start for row in self.rows)

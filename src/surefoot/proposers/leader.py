@@ -89,7 +89,7 @@ from surefoot.core.kernel_constants import (
     SHALLOW,
     WAY_SHARE,
 )
-from surefoot.core.parameters import algorithm, count, positive, projectable
+from surefoot.core.parameters import algorithm, count, learnable, positive
 from surefoot.core.points import reach_from
 from surefoot.core.types import Array, Number, Set
 from surefoot.guarantees.observers import LeaderRegret
@@ -183,7 +183,7 @@ class Leader(Proposer):
     r"""Leaders that learn, and a proposal that follows them; the formulas are the module's.
 
     Args:
-        domain: a set that contains the feasible set.
+        domain: a set that contains the feasible set; of choices it is the box around them.
         cuts: how many half-spaces are remembered, at least 2;
             :math:`\max(16, \min(2d, 256, 2^{18}/d))` unless given.
         leader: a learner that needs only cost gradients; it leads instead of those above.
@@ -191,7 +191,7 @@ class Leader(Proposer):
             :math:`\eta_t = 2/(Ht)`.
     """
 
-    domain: Set = projectable()
+    domain: Set = learnable()
     cuts: int | None = count(2, default=None)
     leader: Any = algorithm(default=None)
     strong_convexity: Number | None = positive(default=None)
@@ -385,7 +385,7 @@ class Leader(Proposer):
         self, learner: LeaderState, X: Array, feedback: Feedback, region: Region
     ) -> tuple[LeaderState, Array]:
         """Return the learner, with the round of the last growth of depth, and the proposal."""
-        t, deepest, start = region.round, region.depth, learner.start
+        t, deepest, start, relaxed = region.round, region.depth, learner.start, region.relaxed
         if t == 1 or deepest > GROWN * learner.depth:
             learner = learner._replace(depth=deepest, deepened=t)
         is_growing = SHALLOW * deepest < learner.reach and t - learner.deepened < GROWING
@@ -397,7 +397,7 @@ class Leader(Proposer):
         if is_growing:
             h = max(h, min(GROWTH * gap / SHALLOW, LEAP * deepest))
         else:
-            point = region.nearest(start + Z)
+            point = relaxed.nearest(start + Z)
             if norm(point - start - Z) <= ARRIVED * gap:
                 return learner, point
         goal = Z + pulls @ cuts.normals
@@ -412,7 +412,7 @@ class Leader(Proposer):
                 W = push_from_cuts(cuts, X + share * way, slope_norm * margin)
                 if not region.errors.is_exact:
                     W = _apply_reading(feedback, region, W, X, slope_norm * margin)
-                point = region.nearest(start + W)
+                point = relaxed.nearest(start + W)
                 depth = _find_depth(cuts, point - start, slope_norm, margin)
                 value = _squared_distance(point - start, goal) - worth * depth
                 if value < least - clearly:

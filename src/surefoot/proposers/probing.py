@@ -21,6 +21,10 @@ largest so far, and
 .. math:: g_t - \max_i\big(g_i + \hat s_i^\top(x_t - x_i)\big) > q\,(-g_t) .
 
 It ends with a round without a measurement, and with an order to play another action.
+
+On choices a probe goes to the next certified choice along the entry, up or down, from
+:math:`\delta` away on or, if there is none, from the next choice on; an entry without one is left
+out.
 """
 
 from __future__ import annotations
@@ -63,10 +67,11 @@ class ProbingState(NamedTuple):
             none.
         origin: the action that the probes differ from.
         value: g there.
-        length: how far a probe goes.
+        length: how far the probe goes; below 0 downwards.
         slopes: the differences so far.
         leader: the state of the leader.
         place: the context of that value; None without contexts.
+        meant: how far it was meant to go, where the choices do not have that; else 0.
     """
 
     probes: int
@@ -76,6 +81,7 @@ class ProbingState(NamedTuple):
     slopes: Array
     leader: LeaderState
     place: Annotated[Array | None, Axes(Same("place"))] = None
+    meant: float = 0.0
 
     def flaw(self) -> str:
         """Return how the fields contradict each other; empty if they do not."""
@@ -143,23 +149,21 @@ class Probing(Proposer):
         slopes, s = state.slopes, None
         if k > 0:
             i, way = k - 1, x - state.origin
-            if norm(way - state.length * _axis(i, d)) < PROBE_MISS * state.length:
+            if norm(way - state.length * _axis(i, d)) < PROBE_MISS * abs(state.length):
                 change = region.base.guess_change(state.place)
                 difference = (g - state.value - change) / float(way[i])
                 if math.isfinite(difference):
                     slopes = np.where(_axis(i, d) > 0, difference, slopes)
-            if k == d and 0.0 < (size := norm(slopes)) < math.inf:
-                s = min(region.slope_norm / size, 1.0) * slopes
+        following = self._go_on(state, region) if k > 0 else state
+        if k > 0 and not following.probes and 0.0 < (size := norm(slopes)) < math.inf:
+            s = min(region.slope_norm / size, 1.0) * slopes
         estimate = feedback._replace(constraint_subgradient=s)
         leader, proposal = self.leader.propose(state.leader, x, estimate, region)
         # The next one.
-        state = state._replace(leader=leader, probes=0, slopes=slopes)
+        state = following._replace(leader=leader, slopes=slopes)
         if k == 0 and self._doubts(leader, region, x, g):
-            length = self._length(region)
             place = region.read_place
-            state = state._replace(probes=1, origin=x, value=g, place=place, length=length)
-        elif 0 < k < d:
-            state = state._replace(probes=k + 1)
+            state = self._go_on(state._replace(origin=x, value=g, place=place), region)
         if state.probes > 0:
             target = state.origin + state.length * _axis(state.probes - 1, d)
             proposal = proposal._replace(point=target)
@@ -181,6 +185,15 @@ class Probing(Proposer):
         """Return how the kernel has the leader with its probes; None if it lacks the leader."""
         leader = self.leader.in_kernel(knowledge, d)
         return ProbingInKernel(self, leader) if isinstance(leader, LeaderInKernel) else None
+
+    def _go_on(self, state: ProbingState, region: Region) -> ProbingState:
+        """Return the state with the next probe that the region has; none ends the probes."""
+        length = state.meant or abs(state.length) if state.probes else self._length(region)
+        for k in range(state.probes, len(state.origin)):
+            if shift := region.shift(state.origin, k, length):
+                meant = 0.0 if shift == length else length
+                return state._replace(probes=k + 1, length=shift, meant=meant)
+        return state._replace(probes=0)
 
     def _doubts(self, leader: LeaderState, region: Region, x: Array, g: float) -> bool:
         """Return whether the leader is out of reach for a reason that no cut tells."""

@@ -42,6 +42,8 @@ def check_sets(candidates: Iterable[Any], *methods: str) -> tuple[Any, ...]:
     for one in sets:
         if not has_methods(one, *methods):
             raise InvalidValueError(f"sets must have {' and '.join(methods)}, got {one!r}")
+        if not getattr(one, "is_convex", True):
+            raise checks.invalid("sets", "convex", one)
     return sets
 
 

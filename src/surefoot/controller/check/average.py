@@ -19,14 +19,16 @@ __all__ = ["Average"]
 class Average(Hull):
     """AverageLimit."""
 
-    keys: ClassVar[str] = f"{Hull.keys} most"
+    keys: ClassVar[str] = f"{Hull.keys} most credit"
     certificates: ClassVar[tuple[str, ...]] = ("AverageCertificate",)
     most: Fraction
+    credit: Fraction
     is_broken: bool
 
     def __init__(self, table: dict[str, Any], d: int) -> None:
         super().__init__(table, d)
         self.most = number(table["most"], "most", 0)
+        self.credit = number(table["credit"], "credit", 0)
         self.spent: Fraction | None = Fraction(0)
         self.is_broken = False  # by an action that somebody else chose
 
@@ -39,9 +41,9 @@ class Average(Hull):
         """Return what the next g may be: what the rounds so far have left."""
         if self.spent is None:
             raise UnjudgedError("a sum of g without some of its rounds is not judged")
-        if self.spent > 0 and self.is_broken:
+        if self.spent > self.credit and self.is_broken:
             raise UnjudgedError("what somebody else played has used up more than the sum")
-        return min(self.most, -self.spent)
+        return min(self.most, self.credit - self.spent)
 
     def certify(self, run: Run, p: Point, c: Certificate) -> Bounds:
         """Return the bound by the hull of a certificate."""
@@ -63,7 +65,7 @@ class Average(Hull):
         """Count a round."""
         if self.spent is None:
             return
-        left = min(self.most, -self.spent)
+        left = min(self.most, self.credit - self.spent)
         known = [] if proved is None else list(proved)
         if reading is not None:
             read = reading.raw[0] - self.noise

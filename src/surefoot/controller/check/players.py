@@ -13,6 +13,7 @@ from .curvature import Curved, CurvedRows
 from .exact import Point, UnjudgedError, WrongError, number, numbers, vector
 from .hull import Hull
 from .kind import Kind, Unknown, refuse_other_keys
+from .known_sets import CHOICES
 from .length import Length
 from .log import Log
 from .relative import Relative
@@ -122,8 +123,8 @@ class Player:
     def keeps_ramp(self) -> bool:
         """Whether a return path is no faster than the ramp: where points between may be played."""
         domain = self.kind.domain
-        is_grid = isinstance(domain, dict) and domain.get("class") == "Grid"
-        return self.kind.convex and not is_grid
+        is_chosen = isinstance(domain, dict) and domain.get("class") in CHOICES
+        return self.kind.convex and not is_chosen
 
     @property
     def words(self) -> str:

@@ -132,7 +132,7 @@ class CertifiedDualAveraging(Certified):
     @classmethod
     def _tune(cls, theorem: TheoremK, domain: Set | None) -> Tuned[Self]:
         averaging = Averaging(radius=theorem.radius, far=theorem.far, eta=theorem.eta)
-        knowledge = curvature_knowledge(theorem.constants, domain)
+        knowledge = curvature_knowledge(theorem.constants, domain, theorem.name)
         return Tuned(cls.of(averaging, knowledge), under_errors(theorem))
 
 

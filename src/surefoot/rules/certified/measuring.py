@@ -129,6 +129,9 @@ class Measuring(Wrapper):
                 "measured by differences of rounds: where g drifts take ValuesFollower with a G_g, "
                 f"got {checks.repr_line(knowledge)}"
             )
+        if not getattr(knowledge.domain, "is_convex", True):
+            rule = "convex: slopes are measured near by, between choices; ValuesFollower takes them"
+            raise checks.invalid("domain", rule, knowledge.domain)
         if self.length is not None and self.length < 2.0**-40 * knowledge.reach:
             raise checks.invalid("length", "above the rounding of an action", self.length)
 

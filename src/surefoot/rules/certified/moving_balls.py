@@ -98,7 +98,7 @@ class MovingBalls(Certified):
         """
         checks.check_possible_horizon(horizon)
         theorem = Stationarity(constants, cost_curvature, least_slope)
-        knowledge = curvature_knowledge(constants, domain)
+        knowledge = curvature_knowledge(constants, domain, theorem.name)
         return Tuned(cls.of(GradientSteps(eta=theorem.eta), knowledge), under_errors(theorem))
 
 

@@ -25,6 +25,7 @@ from surefoot.knowledge.anchor import Anchor
 from surefoot.knowledge.errors import EmptyRegionError, Errors
 from surefoot.knowledge.region import OnePoint, Region
 from surefoot.rules.wrappers.wrapper import (
+    UNKNOWN,
     FromBase,
     Wrapper,
     action_played,
@@ -104,6 +105,7 @@ class Averaged(Wrapper):
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     refusals: ClassVar[Mapping[str, str | None]] = {
+        "unknown": UNKNOWN.format("that repeats an action until it knows that it violates"),
         "ramp": None,
         "context": "an average is over rounds of several contexts, in which g differs, so give "
         "the base a value_error instead",

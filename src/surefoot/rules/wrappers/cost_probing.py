@@ -26,6 +26,7 @@ from surefoot.knowledge import EmptyRegionError, OnePoint
 from surefoot.rules.certified.leader_follower import LeaderFollower
 from surefoot.rules.wrappers.tighten import tightened_constants
 from surefoot.rules.wrappers.wrapper import (
+    UNKNOWN,
     OfBase,
     Wrapper,
     keep_seen,
@@ -127,6 +128,7 @@ class CostProbing(Wrapper):
     is_one_run = True
     uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
     refusals: ClassVar[Mapping[str, str | None]] = {
+        "unknown": UNKNOWN.format("that plays beside the action that may violate"),
         "ramp": "probes jump by their length, and after an order a pair begins at its centre, "
         "however far that is, so leave the ramp out",
         "context": "a centre and its probe are two rounds, and g may rise more between their "

@@ -22,6 +22,7 @@ from surefoot.knowledge.base import find_knowledge
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.knowledge.ramp import around
 from surefoot.rules.wrappers.wrapper import (
+    UNKNOWN,
     FromBase,
     Wrapper,
     action_played,
@@ -101,6 +102,7 @@ class Delayed(Wrapper):
     )
 
     refusals: ClassVar[Mapping[str, str | None]] = {
+        "unknown": UNKNOWN.format("that acts again before it knows of a violation"),
         "ramp": None,
         "context": "Theorem X1 needs the context of each reading, and a late one comes in a later "
         "context, so tell readings in their round, or give a drift that bounds what contexts "

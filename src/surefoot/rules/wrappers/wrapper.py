@@ -1,6 +1,6 @@
 """Base of rules that wrap another rule, their base."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,6 +17,9 @@ from surefoot.guarantees.tuning import Tuned, unpack
 from surefoot.knowledge import Errors
 from surefoot.knowledge.base import find_knowledge
 
+UNKNOWN = "Theorem U bounds the violations of a rule that is measured round by round, not of one {}"
+"""Why a wrapper keeps no unknown constant."""
+
 
 class Wrapper(Declared, Algorithm):
     """A rule that passes other feedback to its base, or passes it at other times.
@@ -32,8 +35,8 @@ class Wrapper(Declared, Algorithm):
         is_outermost: whether no wrapper may be around it.
         uses: the fields of feedback that it uses or hands to its base; it refuses all others.
         takes_late: whether it takes readings of earlier actions, with their age.
-        refusals: why its base may not have a "ramp", a "context" or a limit on the "average", and
-            what to take instead; None for what it keeps.
+        refusals: why its base may not have a "ramp", a "context", a limit on the "average" or an
+            "unknown" constant, and what to take instead; None for what it keeps.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -52,18 +55,10 @@ class Wrapper(Declared, Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         knowledge = find_knowledge(self.base)
-        parts = {
-            "ramp": getattr(self.base, "ramp", None) is not None,
-            "context": knowledge is not None and knowledge.in_contexts,
-            "average": knowledge is not None and knowledge.kind == "cumulative",
-        }
-        for part, is_there in parts.items():
+        for part, words in _list_parts(self.base):
             why = self.refusals.get(part, _REFUSALS[part])
-            if is_there and why is not None:
-                words = _WORDS[part]
-                raise InvalidValueError(
-                    f"{type(self).__name__} must have a base without {words}: {why}"
-                )
+            if why is not None:
+                raise InvalidValueError(f"{type(self).__name__} must have a base {words}: {why}")
         if isinstance(self.base, Wrapper) and self.base.is_outermost:
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base other than {type(self.base).__name__}, "
@@ -174,8 +169,20 @@ class Wrapper(Declared, Algorithm):
         return f"{type(self).__name__}.around({', '.join(words)})"
 
 
-_WORDS = {"ramp": "a ramp", "context": "contexts", "average": "a limit on the average"}
-"""What a base may have that a wrapper may not keep."""
+def _list_parts(base: Any) -> Iterator[tuple[str, str]]:
+    """Yield what a base has that a wrapper may not keep, with the words for a base without it."""
+    if getattr(base, "ramp", None) is not None:
+        yield "ramp", "without a ramp"
+    knowledge: Any = find_knowledge(base)
+    if knowledge is None:
+        return
+    if knowledge.in_contexts:
+        yield "context", "without contexts"
+    if knowledge.kind == "cumulative":
+        yield "average", "without a limit on the average"
+    if knowledge.kind == "few violations":
+        yield "unknown", f"whose {knowledge.constant} is given"
+
 
 _REFUSALS = {
     "ramp": "what it plays may be further from the last action, so leave the ramp out",
@@ -183,6 +190,7 @@ _REFUSALS = {
     "that bounds what contexts change",
     "average": "every round counts, also those of orders and own actions, which only the rule "
     "itself is told of, so play the rule without it",
+    "unknown": UNKNOWN.format("whose rounds are not those of its base"),
 }
 """Why a wrapper keeps none of them, unless it says otherwise."""
 

@@ -1,10 +1,13 @@
-"""Actions on a grid: certified, on the grid to the last bit, and as far as the grid allows."""
+"""Choices: certified, choices to the last bit, and as far as they allow."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from surefoot import OGD, Constants, Controller, Feedback, LeaderFollower
 from surefoot.certified import Certified
+from surefoot.controller import Fleet
 from surefoot.controller.check import check
 from surefoot.knowledge import (
     AnnouncedDrift,
@@ -18,10 +21,18 @@ from surefoot.knowledge import (
     Errors,
     Grid,
     LipschitzHull,
+    OffOr,
     Reading,
+    Together,
 )
 from surefoot.proposers import Leader
-from surefoot.rules import CertifiedDualAveraging, CertifiedOGD, MovingBalls, RegionFilter
+from surefoot.rules import (
+    CertifiedDualAveraging,
+    CertifiedOGD,
+    MovingBalls,
+    RegionFilter,
+    ValuesFollower,
+)
 from surefoot.sets import Box
 
 BOX = Box([-1.0, -1.0], [1.0, 1.0])
@@ -165,11 +176,7 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
         player.update(state, Feedback(None, -0.05, np.ones(1), proposal=far))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [Column(adds=1.0), Column(G_c=1.0), Columns([Column(G_c=1.0)], joint=True), AnnouncedDrift()],
-    ids=repr,
-)
+@pytest.mark.parametrize("kind", [Column(adds=1.0), Column(G_c=1.0), AnnouncedDrift()], ids=repr)
 def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
     grid = Grid(0.25, Box([0.0], [2.0]))
     player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
@@ -237,7 +244,6 @@ def test_a_journal_keeps_the_grid(tmp_path):
         (lambda: Grid(0.5, Box([0.1], [0.4])), "step must leave a point in"),
         (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),
         (lambda: OGD(eta=0.1, domain=Grid(0.1, BOX)), "domain must be convex"),
-        (lambda: LeaderFollower(G_g=1.0, domain=Grid(0.1, BOX)), "domain must be convex"),
         (lambda: CertifiedOGD.default(SMOOTH, None, Grid(0.1, BOX)), "domain must be convex"),
         (
             lambda: CertifiedDualAveraging.default(SMOOTH, None, Grid(0.1, BOX)),
@@ -329,7 +335,7 @@ def test_no_way_back_leads_between_grid_points(tmp_path):
             hows.add(controller.explain().certificate.how)
         assert known.domain.contains(controller.ask())
     assert hows == {"held", "retreated"}
-    with pytest.raises(ValueError, match=r"speed must be None on a Grid: nothing .* got 0.03"):
+    with pytest.raises(ValueError, match=r"speed must be None between choices: .* got 0.03"):
         controller.retreat("slowly", speed=0.03)
     controller.close()
     assert check(str(path))[0]
@@ -381,3 +387,320 @@ def test_after_an_action_of_ones_own_off_the_grid_the_next_is_on_it(drift, order
         live.tell(proposal=own, constraint_value=g, constraint_subgradient=s, **more)
         if order in ("hold", "retreat") and t == 2:
             getattr(live, order)("somebody is at the machine")
+
+
+# --- off, or from a least to a largest value ------------------------------------------------------
+
+
+def test_off_or_by_hand():
+    # Off below 3, at least 6, at most 32; with steps of 5 the largest is 31.
+    each, steps = OffOr([6.0] * 4, 32.0), OffOr(6.0, [32.0] * 4, step=5.0)
+    x = np.array([2.9, 3.0, 33.0, -8.0])
+    assert each.project(x).tolist() == [0.0, 6.0, 32.0, 0.0]
+    assert steps.project(x).tolist() == [0.0, 6.0, 31.0, 0.0]
+    assert steps.project(np.array([8.6, 8.4, 30.9, 1.0])).tolist() == [11.0, 6.0, 31.0, 0.0]
+    x = np.array([2.0, 7.0, 40.0, 0.0])
+    assert [ends.tolist() for ends in each.bracket(x)] == [[0, 7, 32, 0], [6, 7, 32, 0]]
+    assert [ends.tolist() for ends in steps.bracket(x)] == [[0, 6, 31, 0], [6, 11, 31, 0]]
+    assert each.minimize_linear(np.array([1.0, -1.0, 0.0, -1.0])).tolist() == [0, 32, 0, 32]
+    assert each.inside == steps.inside == Box([0.0] * 4, [32.0] * 4)
+    assert OffOr(6.0, 32.0).inside is None
+    assert OffOr(6.0, 32.0).dimension is None
+    assert each.contains(np.array([-0.0, 0.0, 6.0, 32.0]))
+    for wrong in (5.9, 32.1, -6.0, np.nan, np.inf):
+        assert not each.contains(np.array([wrong, 0.0, 0.0, 0.0]))
+    assert OffOr([3.0], 3.0).project(np.array([2.0])) == [3.0]
+    with pytest.raises(ValueError, match="the point must have 4 entries, got shape \\(3,\\)"):
+        each.contains(np.zeros(3))
+
+
+def test_the_points_that_are_tried_of_off_or_by_hand():
+    # Two entries are between off and 6; x, and x with one entry off, are tried, too.
+    found = OffOr([6.0] * 3, 32.0).around(np.array([2.0, 4.0, 9.0]), np.array([7.0, 0.0, 8.0]))
+    corners = {(a, b, 9.0) for a in (0.0, 6.0) for b in (0.0, 6.0)}
+    others = {(7.0, 0.0, 8.0), (0.0, 0.0, 8.0), (7.0, 0.0, 0.0), (7.0, 6.0, 8.0)}
+    found = {tuple(p) for p in found.tolist()}
+    assert corners | others <= found
+    assert all(OffOr(6.0, 32.0).contains(np.array(p)) for p in found)
+
+
+def test_one_step_of_off_or_by_hand():
+    # The ball of radius 0.5 around 0 holds 0.5 of one entry, and not 0.4 of both.
+    known = LipschitzHull(G_g=1.0, domain=OffOr([0.4, 0.4], 1.0))
+    memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -0.5, None, known.errors))
+    region = known.region(memory, known.errors)
+    found = region.nearest(np.array([1.0, 0.5]))
+    assert found == pytest.approx([0.447214, 0.0], abs=1e-6)  # the region's nearest, one off
+    assert region.nearest(np.array([0.45, 0.1])).tolist() == [0.45, 0.0]
+    assert not region.contains(np.array([0.3, 0.0]))
+
+
+CHOICES = [
+    OffOr(6.0, 32.0),
+    OffOr([0.1, 0.7, 0.2], 1.0, step=0.3),
+    OffOr(1e-300, 1e150),
+    OffOr(5e-324, 1.0),
+    OffOr(1e-300, 1e-298, step=1e-301),
+    OffOr(1e150, 1e151, step=1e149),
+    OffOr(3.0, 3.0),
+    OffOr(5e-324, 1e-322, step=5e-324),
+    Grid(0.1),
+    Grid(1e-300),
+    Grid(5e-324),
+    Grid(1e150),
+    Grid(0.3, Box([-1.0] * 3, [1.0] * 3)),
+    Grid(1e-300, Box([-1e-290] * 3, [1e-290] * 3)),
+]
+
+
+@pytest.mark.parametrize("choices", CHOICES, ids=repr)
+def test_what_is_projected_is_a_choice_and_the_nearest(choices):
+    rng = np.random.default_rng(5)
+    for _ in range(60):
+        x = rng.normal(size=3) * 10.0 ** rng.uniform(-320, 150, size=3)
+        low, high = choices.bracket(x)
+        near = choices.project(x)
+        for p in (near, low, high, *choices.around(x, near)):
+            assert choices.contains(p)
+            assert (choices.project(p) == p).all()
+        inside = (low <= x) & (x <= high)
+        off = np.minimum(np.abs(x - low), np.abs(high - x))
+        assert (np.abs(x - near) <= off * (1 + 1e-9))[inside].all()
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: OffOr(0.0, 1.0), "least must be above 0, got 0.0"),
+        (lambda: OffOr([1.0, -1.0], 3.0), "least must be above 0"),
+        (lambda: OffOr(2.0, 1.0), "least must be at most most = 1.0, got 2.0"),
+        (lambda: OffOr([1.0, 3.0], [2.0, 2.0]), "least must be at most most"),
+        (lambda: OffOr([1.0, 2.0], [3.0] * 3), "most must be one number, or as many as least"),
+        (lambda: OffOr([1.0, 1.0], 3.0, 0.0), "step must be above 0, got 0.0"),
+        (lambda: OffOr(1.0, 3.0, 1e-20), r"step must be at least 2\*\*-48 of most, got 1e-20"),
+        (lambda: OffOr(1.0, np.inf), "most must be finite"),
+        (lambda: OffOr(None, 1.0), "least must be a number, or a vector of numbers, got None"),
+        (lambda: Grid(1e-30, Box([0.0], [1.0])), r"step must be at least 2\*\*-50 of the largest"),
+        (
+            lambda: LeaderFollower(G_g=1.0, domain=OffOr(6.0, 32.0), reach=64.0),
+            "domain must be of known dimension, with a box",
+        ),
+        (lambda: LipschitzHull(G_g=1.0, domain=OffOr(6.0, 32.0)), "reach must be given"),
+        (
+            lambda: RegionFilter(
+                knowledge=LipschitzHull(G_g=1.0, domain=OffOr([2.0, 6.0], 9.0)), ramp=5.0
+            ),
+            "ramp must be at least 6, or entry 1 could never leave 0",
+        ),
+        (
+            lambda: RegionFilter(
+                knowledge=LipschitzHull(G_g=1.0, domain=OffOr([2.0, 6.0], 9.0)), ramp=[7.0] * 3
+            ),
+            "ramp must be one number, or 2 as the domain has",
+        ),
+        (
+            lambda: Curvature(beta=2.0, domain=Grid(1.0, BOX), errors=Errors(drift=0.1)),
+            "domain must be convex for Curvature, which under drift may certify no choice",
+        ),
+        (
+            lambda: Together(
+                rows=[LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.1))],
+                domain=Grid(1.0, BOX),
+            ),
+            "domain must be convex for Together, which under drift may certify no choice",
+        ),
+        (
+            lambda: ContextHull(
+                G_g=1.0, domain=Grid(1.0, BOX), context=Columns([Column(G_c=1.0)], joint=True)
+            ),
+            "domain must be convex for ContextHull, which in joint contexts",
+        ),
+    ],
+)
+def test_bad_choices_are_one_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make()
+
+
+def test_under_drift_a_curvature_may_leave_no_choice_and_a_region_that_is_not_empty():
+    # g(x) = (x - 1/2)^2 - 1/2 + v t: 0 and 1 are infeasible from t = 5 on, and 1/2 is not.
+    known = Curvature(beta=2.0, reach=2.0, errors=Errors(drift=0.05))
+    memory = known.init(np.zeros(1))
+    for t in range(5):
+        g = 0.25 - 0.5 + 0.05 * t
+        memory = known.observe(memory, Reading(np.zeros(1), g, np.array([-1.0]), known.errors))
+    region = known.region(memory, known.errors)
+    assert region.contains(np.array([0.5]))
+    assert not region.contains(np.array([0.0]))
+    assert not region.contains(np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    "choices", [Grid(0.25, Box([0.0, 0.0], [1.0, 1.0])), OffOr([0.25, 0.25], 1.0)], ids=repr
+)
+@pytest.mark.parametrize("start_bound", [None, -0.2])
+def test_under_drift_there_is_a_choice_whenever_the_hull_is_not_empty(choices, start_bound):
+    rng, empty, rounds = np.random.default_rng(3), 0, 0
+    for _ in range(12):
+        known = LipschitzHull(
+            G_g=1.0, domain=choices, errors=Errors(drift=0.03), start_bound=start_bound
+        )
+        player, shift, most = RegionFilter(knowledge=known), 0.0, 0.3 if start_bound else 1.0
+        state, s = player.init(np.zeros(2)), np.array([0.6, 0.8])
+        for _ in range(40):
+            g = float(s @ state.x) - 0.5 + shift
+            assert g <= 0
+            assert choices.contains(state.x)
+            seen = Feedback(None, g, s, proposal=rng.normal(size=2) * 3.0)
+            memory = known.observe(state.memory, Reading(state.x, g, s, known.errors))
+            try:
+                state = player.update(state, seen)
+            except EmptyRegionError:
+                with pytest.raises(EmptyRegionError):
+                    replace(known, domain=choices.inside).region(memory, known.errors).nearest(
+                        state.x
+                    )
+                empty += 1
+                break
+            rounds += 1
+            shift = min(shift + 0.03 * float(rng.uniform(0.0, 1.0)), most)
+    assert rounds > 100
+    assert (empty > 0) is (start_bound is None)
+
+
+def test_probes_are_played_on_choices_and_measure_slopes():
+    # The slope of g = 0.6 x + 0.8 y - 0.5 is measured by steps of the grid alone.
+    for choices in (Grid(0.0625, BOX), OffOr([0.125, 0.125], 1.0, step=0.0625)):
+        live = Controller(ValuesFollower(G_g=1.0, domain=choices), [0.0, 0.0])
+        for _ in range(60):
+            x = live.ask()
+            g, _ = tilted(x)
+            assert g <= 0
+            assert choices.contains(x)
+            live.tell(cost_gradient=[-1.0, -1.0], constraint_value=g)
+        slopes = live.state.learner.slopes
+        assert (np.isclose(slopes, [0.6, 0.8]) | (slopes == 0.0)).all()
+        assert slopes.any()
+        assert x.sum() > 0.55
+
+
+@pytest.mark.parametrize("rule", [LeaderFollower, ValuesFollower])
+@pytest.mark.parametrize("choices", [Grid(0.125, BOX), OffOr([0.25, 0.25], 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "need", ["value_error", "start_bound", "missing", "within", "context", "context and drift"]
+)
+def test_choices_go_with_every_need(need, choices, rule, tmp_path):
+    rng, error, now, shift, best = np.random.default_rng(9), 0.0, 0.0, 0.0, 0.0
+    options = {"value_error": {"value_error": 0.02}, "start_bound": {"start_bound": -0.2}}
+    more = options.get(need, {})
+    if need.startswith("context"):
+        more = {"context": Column(adds=1.0), "start_bound": -0.1}
+    if need.endswith("drift"):
+        more["drift"] = 0.005
+    if need == "value_error":
+        error = 0.02
+    path = tmp_path / "run.jsonl"
+    first = {"context": 0.0} if need.startswith("context") else {}
+    live = Controller(
+        rule(G_g=1.0, domain=choices, **more), [0.0, 0.0], journal=path, on_missing="hold", **first
+    )
+    for t in range(80):
+        x = live.ask()
+        g, s = tilted(x)
+        g += now + shift
+        assert g <= 0
+        assert choices.contains(x)
+        best = max(best, float(x.sum()))
+        told = {"cost_gradient": [-1.0, -1.0]}
+        if need == "missing" and t % 3 == 2:
+            told = {"missing": True}
+        else:
+            told["constraint_value"] = g + error * float(rng.uniform(-1, 1))
+            if rule is LeaderFollower:
+                told["constraint_subgradient"] = s
+        if need == "within":
+            told["within"] = Box([0.0, 0.0], [0.3 + 0.3 * (t % 2), 0.7])
+            # x stays in it: what is announced holds it
+            told["within"] = Box(np.minimum(x, 0.0), np.maximum(x, told["within"].upper))
+        if need.endswith("drift"):
+            shift = min(shift + 0.005 * float(rng.uniform(-0.5, 1)), 0.1)
+        if first:
+            now = float(rng.uniform(-0.2, 0.25))
+            told["context"] = now
+        live.tell(**told)
+    live.close()
+    assert best > 0.45
+    report = check(str(path))
+    assert report[0], report[1]
+
+
+def test_a_fleet_reopens_on_choices(tmp_path):
+    choices = OffOr([0.25, 0.25], 1.0, step=0.125)
+    player = LeaderFollower(G_g=1.0, domain=choices)
+    path = tmp_path / "fleet.jsonl"
+    fleet = Fleet(player, [[0.0, 0.0], [0.25, 0.0]], journal=path)
+    for _ in range(6):
+        X = fleet.ask()
+        g = X @ [0.6, 0.8] - 0.5
+        assert (g <= 0).all()
+        slopes = np.tile([0.6, 0.8], (2, 1))
+        costs = -np.ones((2, 2))
+        fleet.tell(cost_gradient=costs, constraint_value=g, constraint_subgradient=slopes)
+    last = np.array(fleet.ask())
+    assert all(choices.contains(x) for x in last)
+    fleet.close()
+    again = Fleet.open(path)
+    np.testing.assert_array_equal(np.array(again.ask()), last)
+    assert check(str(path))[0]
+
+
+def test_a_set_without_a_choice_is_refused_in_a_sentence():
+    known = LipschitzHull(G_g=1.0, domain=OffOr([0.25, 0.25], 1.0))
+    live = Controller(RegionFilter(knowledge=known), [0.25, 0.25])
+    live.ask()
+    with pytest.raises(EmptyRegionError, match="no certified action is in OffOr"):
+        live.tell(
+            constraint_value=-0.2,
+            constraint_subgradient=[0.6, 0.8],
+            proposal=[0.3, 0.3],
+            within=Box([0.1, 0.1], [0.2, 0.4]),
+        )
+
+
+@pytest.mark.parametrize("d", [20, 60])
+def test_in_many_dimensions_choices_are_found_without_trying_all(d):
+    a, least = np.full(d, d**-0.5), 0.2
+    choices = OffOr(np.full(d, least), 1.0)
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=choices))
+    state, room = player.init(np.zeros(d)), 0.25 * d**0.5
+    assert len(choices.around(np.full(d, 0.1), np.zeros(d))) <= 256 + 5 * d + 2
+    for _ in range(40):
+        g = float(a @ state.x) - room
+        assert g <= 0
+        assert choices.contains(state.x)
+        state = player.update(state, Feedback(None, g, a, proposal=np.linspace(0.5, 2.0, d)))
+    assert float(a @ state.x) > 0.9 * room
+
+
+@pytest.mark.slow
+def test_four_chargers_are_never_between_off_and_6_amperes():
+    # Two phases with 40 A and 36 A; what is wanted changes in every round.
+    lines, ratings = np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 1.0, 1.0]]), np.array([40.0, 36.0])
+    steep, between, used = 3.0**0.5, 0, []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        chargers = OffOr([6.0] * 4, 32.0)
+        live = Controller(LeaderFollower(G_g=steep, domain=chargers), np.zeros(4))
+        for t in range(1500):
+            x = live.ask()
+            g = lines @ x - ratings
+            i = int(g.argmax())
+            assert g[i] <= 0
+            between += int(((x > 0) & (x < 6)).sum())
+            if t >= 500:
+                used.append(1.0 + g[i] / ratings[i])
+            costs = -1.0 - 0.5 * rng.uniform(size=4)
+            told = {"constraint_value": float(g[i]), "constraint_subgradient": lines[i]}
+            live.tell(cost_gradient=costs, **told)
+    assert between == 0
+    assert np.mean(used) > 0.9
