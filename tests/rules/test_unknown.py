@@ -208,7 +208,10 @@ def test_a_loop_shows_its_promise_and_estimate_and_goes_on_from_its_journal(tmp_
 def test_a_rule_of_parts_without_a_tuning_has_a_promise_too():
     player = RegionFilter(knowledge=EstimatedHull(domain=BOX))
     why = str(Controller(player, start=[0.0]).explain())
-    assert "certified by EstimatedHull for any number of rounds (few violations)" in why
+    assert (
+        "Theorem U and V (certified by EstimatedHull) for any number of rounds (few violations)"
+        in why
+    )
 
 
 def test_a_fleet_learns_by_values_alone():

@@ -164,8 +164,8 @@ class CostProbing(Wrapper):
         if not getattr(domain, "is_convex", True):
             raise InvalidValueError(
                 f"domain must be a convex set for CostProbing, whose probes go {self.length:g} in "
-                "any direction and are on no grid: take the box around it, or a rule that is told "
-                f"gradients of the cost, got a {type(domain).__name__}"
+                "any direction, between its choices: take the box around them, or the base alone "
+                f"with gradients of the cost, got a {type(domain).__name__}"
             )
         try:
             return move_inwards(domain, self.length)
