@@ -152,8 +152,8 @@ def in_words(error: Exception) -> str:
 
 WRAPPERS: dict[str, tuple[type[Any], dict[str, Any]]] = {
     "noise": (Averaged, {"sigma": 0.01, "failure": 0.05}),
-    "delay": (Delayed, {"delay": 2}),
     "no gradient": (CostProbing, {"length": 0.05}),
+    "delay": (Delayed, {"delay": 2}),
 }
 """What is written around a rule, the innermost first."""
 

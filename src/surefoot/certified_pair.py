@@ -169,6 +169,11 @@ class Pair(InContexts, OfParts):
         return bool(self.proposer.reads_slopes) and self.knowledge.slopes != "unused"
 
     @property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope: not where certificates are made of values."""
+        return bool(self.knowledge.slopes == "certify")
+
+    @property
     def errors(self) -> Errors:
         """The errors of feedback that certificates allow for."""
         errors: Errors = self.knowledge.errors

@@ -370,7 +370,7 @@ def test_readings_that_contradict_each_other_are_named():
                     knowledge=CurvatureRows(beta=1.0, rows=2, reach=1.0), radius=1.0
                 )
             },
-            "base must be a rule for one limit, got one that is told several",
+            "base must be a rule for one limit, because an average is",
         ),
         (
             {

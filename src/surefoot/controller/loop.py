@@ -134,9 +134,8 @@ class Run:
     @cached_property
     def needs_slopes(self) -> bool:
         """Whether a round must report a slope: not where certificates are made of values."""
-        if isinstance(self.algorithm, Certified):
-            return bool(self.algorithm.knowledge.slopes == "certify")
-        return bool(self.needs.constraint_subgradients)
+        asked = bool(self.needs.constraint_subgradients)
+        return bool(getattr(self.algorithm, "needs_slopes", asked))
 
     @cached_property
     def first(self) -> str:

@@ -287,7 +287,8 @@ class Together(Knowledge):
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Array:
         """Return how much each row can rise over a length."""
-        each = zip(self.rows, np.atleast_2d(s), strict=True)
+        slopes = [None] * len(self.rows) if s is None else np.atleast_2d(s)
+        each = zip(self.rows, slopes, strict=True)
         return np.array([row.rise(slope, length, ahead=ahead) for row, slope in each])
 
     def _split(self, reading: Reading) -> list[Reading]:

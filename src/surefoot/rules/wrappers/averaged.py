@@ -127,8 +127,8 @@ class Averaged(Wrapper):
             rule = f"a certified rule, which allows for the error of an average, got {name}"
         elif needs.separately:
             rule = (
-                "a rule for one limit, got one that is told several: tell the largest of them, or "
-                "give each limit a value_error"
+                "a rule for one limit, because an average is of one number: tell the largest of "
+                f"them, or give each limit a value_error, got a {name} of several"
             )
         elif not (needs.constraint_subgradients or "G_g" in self.knowledge.constants):
             kind = type(self.knowledge).__name__
@@ -157,6 +157,11 @@ class Averaged(Wrapper):
             (every round)
         """
         return WithProbability(each.constants, each, self.failure)
+
+    @property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope: an average carries readings by slopes or by G_g."""
+        return bool(self.needs.constraint_subgradients)
 
     @property
     def errors(self) -> Errors:

@@ -213,6 +213,11 @@ class ChangeOver(Wrapper):
             self._players[block] = CertifiedPFS.of(descent, length)
         return self._players[block]
 
+    @property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope: the second rule and its bound need each."""
+        return True
+
     def carry(self, promise: Promise) -> Promise:
         """Return the promise of the base, which the second rule keeps by its own theorem."""
         return promise.with_more("then Theorem D")

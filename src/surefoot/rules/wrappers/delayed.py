@@ -128,7 +128,7 @@ class Delayed(Wrapper):
                     "copies in turn know nothing of each other, so that one may be left of the "
                     "start and the next right of it: take copies=False"
                 )
-            raise InvalidValueError(f"ramp must be None for Delayed, got {self.ramp!r}: {why}")
+            raise InvalidValueError(f"ramp must be None for Delayed: {why}, got {self.ramp!r}")
         if knowledge is not None and knowledge.bounds_start and isinstance(self.base, Wrapper):
             raise InvalidValueError(
                 f"start_bound must be None for {type(self.base).__name__} in Delayed, which may "

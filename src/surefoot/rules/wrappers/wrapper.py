@@ -103,6 +103,12 @@ class Wrapper(Declared, Algorithm):
         return needs._replace(numpy_only=True, one_run=one_run, fields=fields, **self.other_needs)
 
     @property
+    def needs_slopes(self) -> bool:
+        """Whether a round must report a slope; where the base need not be told, it is not."""
+        asked = bool(self.needs.constraint_subgradients)
+        return asked and bool(getattr(self.base, "needs_slopes", asked))
+
+    @property
     def errors(self) -> Any:
         """The errors that the base allows for; None if it certifies nothing."""
         return errors_of(self.base)
