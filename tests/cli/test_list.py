@@ -7,7 +7,9 @@ from surefoot.rules import ALGORITHMS
 
 NAMES = [f"{kind.__name__}.{tuning}" for kind in ALGORITHMS for tuning in kind.tunings]
 MORE = ["NetworkPenalty.trade_off", "NetworkPenalty.strongly_convex", "MovingBalls.default"]
-MORE += ["LeaderFollower.unknown", "CertifiedOGD.unknown"]
+MORE += [
+    f"{n}.unknown" for n in ("LeaderFollower", "ValuesFollower", "RegionFilter", "CertifiedOGD")
+]
 PARTS = ("feasibility", "observed", "in_advance")
 
 

@@ -13,7 +13,7 @@ from tests.composition import live
 from tests.composition.cases import Case, is_supported, sample, wrapped_cases
 from tests.composition.live import LiveRun, Outcome, play
 from tests.composition.orders import BETWEEN, TOLD, Program
-from tests.composition.parts import check_tables, find_knowledge, find_wrappers
+from tests.composition.parts import Setting, check_tables, find_knowledge, find_wrappers
 
 SEED = 20_261_118
 
@@ -39,6 +39,20 @@ def test_a_sample_of_all_combinations_is_safe_or_refused_in_a_sentence(tmp_path)
     played = [outcome for outcome in outcomes if not outcome.unsupported]
     # A judge who judges nothing finds nothing: most rounds are proved, and every order is given.
     assert sum(o.proved for o in played) > 0.7 * sum(o.rounds for o in played) > 1_000
+
+
+@pytest.mark.parametrize("proposer", ["Probing", "Proposals"])
+def test_an_unknown_slope_plays_with_errors_in_boxes_and_with_a_bound_on_the_start(
+    tmp_path, proposer
+):
+    settings = [
+        Setting("EstimatedHull", "rows", errors, domain, options=options)
+        for errors in ((), ("value",), ("value", "slope"))
+        for domain in ("ball", "box", "grid")
+        for options in ((), ("start_bound",), ("violations",), ("largest_G_g",))
+    ]
+    outcomes = play_all([Case(setting, proposer) for setting in settings], tmp_path)
+    assert [outcome.unsupported for outcome in outcomes if outcome.unsupported] == []
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from surefoot.knowledge import (
     EstimatedCertificate,
     EstimatedCurvature,
     EstimatedHull,
+    Grid,
     LipschitzHull,
     LogCertificate,
     Reading,
@@ -302,8 +303,9 @@ def test_rounds_that_nobody_measured_count_where_a_number_is_allowed(k, largest)
 
 
 def test_rounds_that_errors_hide_are_not_counted_and_the_sentence_says_so():
-    # g = 1.04 x - 1 is read 0.05 too low: outside by 0.04 in every round but the first.
-    knowledge = EstimatedHull(domain=Ball(2.0), errors=Errors(value=0.05, slope=0.6))
+    # g = 1.04 x - 1 is read 0.05 too low: outside by 0.02 in every round but the first.
+    errors = Errors(value=0.05, slope=0.6)
+    knowledge = EstimatedHull(domain=Ball(1.0), theta=1.02, errors=errors)
     state = (player := filter_of(knowledge)).init(np.zeros(1))
     for _ in range(9):
         g = 1.04 * float(state.x[0]) - 1.0
@@ -311,8 +313,8 @@ def test_rounds_that_errors_hide_are_not_counted_and_the_sentence_says_so():
         state = player.update(state, seen)
     assert 0 < g < 0.1
     assert str(knowledge.estimate(state.memory)) == (
-        "G_g unknown: 0.5 is proved, 1 is used; at most 2 more rounds outside by more than 0.1 if "
-        "G_g <= 4"
+        "G_g unknown: 1 is proved, 1.02 is used; at most 2 more rounds outside by more than 0.1 if "
+        "G_g <= 1.06"
     )
 
 
@@ -338,14 +340,14 @@ def see(known, memory, x, g, s=None):
 
 
 def test_values_alone_prove_what_a_round_outside_shows():
-    # No slope is told. Round 1 proves 1/2 and uses 1; at x = 1, with the slack 1 of the start,
-    # g = 0.8 says that the slope on the way was at least (0.8 + 1)/1.
+    # No slope is told. Round 1 proves 1/2 and uses 1; at 0.99, with the slack 1 of the start,
+    # g = 0.8 says that the slope on the way was at least (0.8 + 1)/0.99.
     known = EstimatedHull(domain=Ball(2.0))
     memory = see(known, known.init(np.zeros(1)), 0.0, -1.0)
     assert (memory.first, memory.used) == (pytest.approx(0.5), pytest.approx(1.0))
     memory = see(known, memory, 0.99, 0.8)
-    assert memory.proved == pytest.approx(1.8, rel=1e-12)
-    assert memory.used == pytest.approx(3.6, rel=1e-12)
+    assert memory.proved == pytest.approx(1.8 / 0.99, rel=1e-12)
+    assert memory.used == pytest.approx(3.6 / 0.99, rel=1e-12)
     assert memory.spent == pytest.approx(math.log(2) + math.log(1.8), rel=1e-12)
 
 
@@ -793,7 +795,9 @@ def test_the_regret_promise_is_what_costs_differ_by():
         ({"largest_G_g": 0.0}, "largest_G_g must be a finite number > 0, got 0.0"),
         ({"errors": Errors(drift=0.1)}, "drift must be 0 for EstimatedHull"),
         ({"convex": False}, "EstimatedHull assumes a convex g"),
-        ({"domain": None}, "domain must be given where G_g is unknown"),
+        ({"domain": None}, "domain must be a bounded set where G_g is unknown: a Ball"),
+        ({"domain": Grid(0.5)}, "domain must be a bounded set where G_g is unknown: a Ball"),
+        ({"start_bound": 0.0}, "start_bound must be below 0, got 0.0"),
     ],
 )
 def test_bad_parameters_are_refused(told, words):
@@ -804,8 +808,6 @@ def test_bad_parameters_are_refused(told, words):
 @pytest.mark.parametrize(
     ("domain", "x1", "g", "s", "told", "words"),
     [
-        (Ball(1.0), [1.0], -1.0, [1.0], {}, "the start must be inside of the ball, not on"),
-        (Box([-1.0], [1.0]), [0.0], -1.0, [0.0], {}, "nothing bounds G_g from below: give a Ball"),
         (Ball(1.0), [0.0], -1.0, [0.0], {"largest_G_g": 0.5}, "at least what the start proves, 1"),
         (Ball(1.0), [0.0], 0.0, [1.0], {}, "the start must be strictly feasible"),
         (Ball(1.0), [0.0], 0.5, [1.0], {}, "the start must be strictly feasible"),
@@ -825,12 +827,16 @@ def test_a_start_that_is_not_feasible_is_named_where_beta_is_unknown(g):
         player.step(player.init(np.zeros(1)), Feedback(None, g, np.ones(1)))
 
 
-def test_bounds_in_advance_need_a_start_with_slack_in_a_ball():
+def test_a_start_on_the_sphere_of_its_ball_is_refused_before_it_is_played():
+    for ball, x1 in ((Ball(1.0), [0.6, 0.8]), (Ball(1.0, np.array([1.0, 0.0])), [2.0, 0.0])):
+        player = filter_of(EstimatedHull(domain=ball))
+        with pytest.raises(ValueError, match="the start must be inside of the ball, not on its"):
+            player.init(np.array(x1))
+
+
+def test_bounds_in_advance_need_a_start_with_slack():
     with pytest.raises(ValueError, match=r"start_slack must be a finite number > 0, got 0\.0"):
         LeaderFollower.unknown(Ball(1.0), start_slack=0.0)
-    # A box may be smaller than the feasible set: then the slack of the start proves no slope.
-    with pytest.raises(ValueError, match="start_slack must be None unless the domain is a Ball"):
-        LeaderFollower.unknown(Box([-1.0], [1.0]), start_slack=1.0)
     outside = Constants(R=1.0, G_g=2.0, start_slack=-1.0)  # as a problem's may be
     assert Estimated(outside).most_violations == math.inf
 
@@ -865,17 +871,26 @@ def test_what_contradicts_a_largest_constant_or_convexity():
     assert any("uses no constant" in s for s in info.contradictions)
 
 
-def test_in_another_set_than_a_ball_a_slack_promises_no_number_of_rounds():
-    # A ball of radius 1 would prove G_g >= 1 and leave one round outside; the start's slope proves
-    # 0.001, and both ends of the box are outside: there a slack is refused.
-    told = {"largest_G_g": 3.9}
-    assert LeaderFollower.unknown(Ball(1.0), start_slack=1.0, **told).guarantee.most_violations == 1
-    made = LeaderFollower.unknown(Box([-1.0], [1.0]), **told)
+def test_in_a_box_the_first_estimate_is_of_the_slack_over_the_distance_to_its_far_end():
+    # The start's slope is 0.001; the slack of 1 over the distance of 1 begins with 2 all the same.
+    # 1.05 < 2 is never outside; -3.9 is, once: as many as in the ball of radius 1.
+    knowledge = EstimatedHull(domain=Box([-1.0], [1.0]))
     limit = Kinked([[0.001], [1.05], [-3.9]], [1.0, 1.04, 1.5])
-    player = filter_of(made.algorithm.knowledge)
     wishes = [lambda x: [3.0], lambda x: [-3.0], lambda x: [-3.0], lambda x: [-3.0]]
-    state, _ = play(player, limit, [0.0], wishes)
-    assert state.memory.outside == 2 <= made.guarantee.most_violations
+    state, _ = play(filter_of(knowledge), limit, [0.0], wishes)
+    assert state.memory.first == pytest.approx(1.0, rel=1e-12)
+    assert state.memory.outside == 1
+    # From 0.5 the far end is 1.5 away; a slope of 4 is more than 1/1.5, and 5 is all there is.
+    memory = see(knowledge, knowledge.init(np.array([0.5])), 0.5, -1.0, 0.0)
+    assert (memory.first, memory.proved) == (pytest.approx(1 / 1.5, rel=1e-12), 0.0)
+    assert str(knowledge.estimate(memory)) == (
+        "G_g unknown: 0 is proved, 1.33 is used; at most 2 more rounds outside if G_g <= 5.33"
+    )
+    assert see(knowledge, knowledge.init(np.array([0.5])), 0.5, -1.0, 4.0).first == 4.0
+    known = EstimatedHull(domain=Box([-1.0], [1.0]), largest_G_g=0.5)
+    memory = see(known, known.init(np.zeros(1)), 0.0, -1.0)
+    assert (memory.first, memory.used) == (0.5, 0.5)  # so all of the box is feasible
+    assert known.region(memory, known.errors).nearest(np.array([1.0])).tolist() == [1.0]
 
 
 def test_readings_at_both_ends_of_their_error_contradict_nothing():

@@ -521,12 +521,12 @@ def hull(**more):
             LeaderFollower(
                 G_g=1.0,
                 domain=Ball(1.0),
-                context=sf.knowledge.Additive(lambda c: c),
+                context=sf.knowledge.Column(adds=1.0),
                 start_bound=-0.5,
             ),
             "without contexts",
         ),
-        (LeaderFollower.unknown(Ball(1.0)).algorithm, "certified by G_g"),
+        (LeaderFollower.unknown(Ball(1.0)).algorithm, "a base whose G_g is given"),
         (Delayed(base=FIRST, delay=1), "certified by G_g"),
     ],
 )

@@ -124,8 +124,9 @@ def _theorems() -> Iterator[Entry]:
         for tuning in constructors_of(kind):
             tuned = getattr(kind, tuning)(constants, HORIZON, **more)
             yield Entry(name, tuning, tuned, "", source_of(kind))
-    for rule in (named_rules.LeaderFollower, named_rules.CertifiedOGD):  # without constants
-        yield Entry(rule.__name__, "unknown", rule.unknown(Ball(1.0)), "", source_of(rule))
+    for name in _WITHOUT_CONSTANTS:
+        kind = getattr(named_rules, name)
+        yield Entry(name, "unknown", kind.unknown(Ball(1.0)), "", source_of(kind))
 
 
 _ASK_FOR_MORE: dict[str, Facts] = {
@@ -133,6 +134,9 @@ _ASK_FOR_MORE: dict[str, Facts] = {
     "MovingBalls": {"cost_curvature": 1.0},
 }
 """Rules whose theorems need more than constants, a horizon and a set, and some of it."""
+
+_WITHOUT_CONSTANTS = ("LeaderFollower", "ValuesFollower", "RegionFilter", "CertifiedOGD")
+"""Rules with a tuning for a constant that nobody knows."""
 
 _ONES = ("R", "G_f", "G_g", "sigma", "start_reach", "D_g", "strong_convexity", "beta")
 _SOME: Facts = {

@@ -8,12 +8,14 @@ mark :func:`tuning` names the constructors that a theorem tunes.
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import is_concrete, number_like, to_numpy
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback, refuse_unused
 from surefoot.core.parameters import name_unknown
@@ -40,8 +42,37 @@ NOTHING = Info()
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def constructor(*, unsupported: Mapping[str, str] = MappingProxyType({})) -> Callable[[F], F]:
+    """Mark a constructor that says of an unknown keyword what to write instead.
+
+    It stands below ``@classmethod``.
+
+    Args:
+        unsupported: the parameters of other constructors that do not go with this one, each with
+            the end of a sentence: why, and what to take instead.
+    """
+
+    def mark(function: F) -> F:
+        takes = inspect.signature(function).parameters
+
+        def explain(name: str, rule: Any) -> str:
+            if name in unsupported:
+                return f": {unsupported[name]}"
+            if "constants" in takes and name in inspect.signature(Constants).parameters:
+                return f": it is one of the constants, Constants({name}=...)"
+            return taken_elsewhere(name, rule)
+
+        return name_unknown(function, lambda cls: f"{cls.__name__}.{function.__name__}", explain)
+
+    return mark
+
+
 def tuning(
-    theorem: Callable[[], Any] = lambda: None, *, listed: bool = True, **options: object
+    theorem: Callable[[], Any] = lambda: None,
+    *,
+    listed: bool = True,
+    unsupported: Mapping[str, str] = MappingProxyType({}),
+    **options: object,
 ) -> Callable[[F], F]:
     """Mark a constructor that takes constants and a horizon and returns a ``Tuned``.
 
@@ -55,23 +86,24 @@ def tuning(
         theorem: returns the theorem, which declares the keyword options.
         listed: whether the catalogue tries it; False if it needs more than constants, a horizon and
             a set.
+        unsupported: the parameters that do not go with it, as for :func:`constructor`.
         options: declarations of keyword options that the theorem does not declare:
             ``beta=share()``.
     """
 
     def mark(function: F) -> F:
-        constructor: Any = name_unknown(
-            function, lambda cls: f"{cls.__name__}.{function.__name__}", taken_elsewhere
-        )
-        constructor.is_listed, constructor.options, constructor.theorem = listed, options, theorem
-        marked: F = constructor
+        tuned: Any = constructor(unsupported=unsupported)(function)
+        tuned.is_listed, tuned.options, tuned.theorem = listed, options, theorem
+        marked: F = tuned
         return marked
 
     return mark
 
 
 def taken_elsewhere(name: str, rule: Any) -> str:
-    """Return which other constructor of a rule has a parameter; empty if none has."""
+    """Return why a rule has no such parameter, or which constructor has it; empty if none has."""
+    if name in rule.unsupported:
+        return f": {rule.unsupported[name]}"
     takes = [
         f"{rule.__name__}.{tuning}"
         for tuning in rule.constructors
@@ -110,6 +142,8 @@ class Algorithm:
         errors: bounds on the errors of readings that certificates allow for; None for rules that
             certify nothing.
         domain: the set that a rule works on; None if it has none.
+        unsupported: parameters of other rules that this one has not, each with the end of a
+            sentence: why, and what to take instead.
     """
 
     errors: ClassVar[Any] = None
@@ -121,6 +155,7 @@ class Algorithm:
     tunings: ClassVar[tuple[str, ...]] = ()
     constructors: ClassVar[tuple[str, ...]] = ()
     on_ball: ClassVar[tuple[str, ...]] = ()
+    unsupported: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def __init_subclass__(cls) -> None:
         """Find the constructors that are marked as tunings."""

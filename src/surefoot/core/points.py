@@ -200,10 +200,9 @@ def reach_from(region: Set, point: Array) -> float:
     >>> round(reach_from(Simplex(3), np.array([1.0, 0.0, 0.0])), 6)
     1.414214
     """
-    diameter = bounded_diameter(region)
     if not isinstance(region, Bounded):
-        return diameter
-    return min(float(region.bounding_ball().reach(point)), diameter)
+        return bounded_diameter(region)
+    return min(float(region.bounding_ball().reach(point)), diameter_of(region))
 
 
 def bounded_diameter(domain: object) -> float:

@@ -7,6 +7,7 @@ that allows for them; docs/errors.md has the proofs.
 
 from typing import ClassVar
 
+from surefoot.core.constants import Constants
 from surefoot.core.parameters import flag, rounds
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import ConstraintForm, Guarantee
@@ -47,13 +48,7 @@ class TheoremN(StrictStart):
     @property
     def allowed_errors(self) -> dict[str, float]:
         """The errors and the drift that the constants name."""
-        c = self.constants
-        sizes = {
-            "values err": c.value_error,
-            "slopes err": c.slope_error,
-            "g drifts per round": c.drift,
-        }
-        return {what: size for what, size in sizes.items() if size}
+        return allowed_errors_of(self.constants)
 
     @property
     def changing(self) -> bool:
@@ -74,6 +69,20 @@ class TheoremN(StrictStart):
             limit = self._G_g + (c.slope_error or 0.0)
             premises.append(Premise("constraint subgradient", "G_g", limit))
         return self._and_horizon(*premises)
+
+
+def allowed_errors_of(c: Constants) -> dict[str, float]:
+    """Return the errors and the drift that constants name, by their words.
+
+    >>> allowed_errors_of(Constants(R=1.0, value_error=0.05))
+    {'values err': 0.05}
+    """
+    sizes = {
+        "values err": c.value_error,
+        "slopes err": c.slope_error,
+        "g drifts per round": c.drift,
+    }
+    return {what: size for what, size in sizes.items() if size}
 
 
 def under_errors(theorem: Guarantee) -> Guarantee:

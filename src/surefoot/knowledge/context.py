@@ -26,8 +26,9 @@ convex in x and c together. A column that ``changes`` by at most so much from a 
 also bounds how fast g moves (:attr:`ContextKind.largest_step`), which ramps need. What a context is
 in numbers, its *place*, is read once, when it is told.
 
-Rounding. With K columns, u = 2^-53 and S the sum of the absolute parts, a computed rise errs by
-less than (K + 4)uS; (K + 8)2uS are added to it.
+Rounding. With K columns, u = 2^-53 and S the sum of the absolute parts, each part has two roundings
+and their sum K - 1. With the last addition a rise errs by hardly more than (K + 2)uS, and
+(K + 1)2uS are added to it.
 """
 
 from __future__ import annotations
@@ -318,7 +319,7 @@ class Columns(ContextKind, kw_only=False):
         bounded = upwards * np.maximum(way, 0.0) + downwards * np.maximum(-way, 0.0)
         sizes: Array = (abs(exact) + bounded).sum(axis=-1)
         total: Array = (exact + bounded).sum(axis=-1)
-        return total + (len(self.columns) + 8) * 2 * UNIT * sizes
+        return total + (len(self.columns) + 1) * 2 * UNIT * sizes
 
 
 class AnnouncedDrift(ContextKind):

@@ -42,13 +42,13 @@ actions seen, and where k rounds may be outside it counts as one of them.
 X, and let D be within* :math:`D_1` *of the start, which has the slack* :math:`\sigma_1`\ *. Let m
 be the largest slope seen, and* :math:`m_1` *the larger of the first one and*
 :math:`\sigma_1/D_1`\ *; rule U takes* :math:`\theta\max(m, m_1)`\ *. Then Theorem U holds with G
-the largest slope on D, but that* :math:`\hat G \le \theta\max(G, m_1)`\ *.* *Proof.* Of
-:math:`m_1` the proof above uses two things. The first estimate is :math:`\theta m_1`, by
-definition. And :math:`m \ge \hat G(1 + g_1/\sigma_1) > m_1` after the first round outside: then
-every later m is a slope on D, or a bound below one. So any number above 0 may take the place of
-:math:`m_1`. Nothing is gained by a smaller one: were :math:`GD_1 \le \sigma_1`, all of D would be
-feasible, by :math:`g(y) \le -\sigma_1 + s^\top(y-x_1)` for a slope s at y. ∎ A ball that holds X
-proves more, because X ends in it.
+the larger of* :math:`m_1` *and the largest slope on D.* *Proof.* With J = 0 there is nothing to
+prove. The first estimate is :math:`\theta m_1` or more, and
+:math:`m \ge \hat G(1 + g_1/\sigma_1) > m_1` after the first round outside. From then on the proof
+above holds as it is, and before it used no more of :math:`m_1`. ∎ So any number above 0 may take
+the place of :math:`m_1`. Nothing is gained by a smaller one: were :math:`GD_1 \le \sigma_1`, all of
+D would be feasible, by :math:`g(y) \le -\sigma_1 + s^\top(y-x_1)` for a slope s at y. A ball that
+holds X proves more, because X ends in it.
 
 **Theorem U under errors.** *Let* :math:`|\hat g_i - g_i| \le \nu_i` *and*
 :math:`\|\hat s_i - s\| \le \tau_i` *for a slope s at* :math:`x_i`\ *. Let certificates and the ball
@@ -64,8 +64,8 @@ With v the mean of a certificate, :math:`g(v) \le -\sigma` by convexity, since e
 :math:`\hat g_i + \nu_i \ge g_i`. A counted round has :math:`g(y) \ge \hat g - \nu > 0`. So
 :math:`\|s\|\|y-v\| \ge g(y) - g(v) \ge (\hat g - \nu) + \sigma`, and the rest is as above with
 :math:`\hat g_j - \nu_j` for :math:`g_j`. If :math:`g > 2\nu`, then :math:`\hat g - \nu > 0`. ∎ The
-last statement cannot be improved: :math:`g = 2\nu` everywhere but near the start may be read as
-:math:`\nu`, and so may :math:`g = 0`.
+last statement cannot be improved: :math:`\nu` may be read where g is :math:`2\nu`, and where it is
+0.
 
 **A bound on the start** (``start_bound``). *Let* :math:`g(x_1) \le b < 0` *be known. It counts as
 one more reading of the start, of the value b without an error: the theorems hold, with*
@@ -110,8 +110,10 @@ D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2
 from __future__ import annotations
 
 import math
+import sys
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -122,11 +124,11 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count, NonNegative, Span
 from surefoot.core.parameters import count, number, positive, replace_unchecked
-from surefoot.core.points import UNIT, reach_from, reach_of
+from surefoot.core.points import UNIT, diameter_of, reach_from, reach_of
 from surefoot.core.types import Array, Certificate, Number
-from surefoot.knowledge.anchor import Anchor
+from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Estimate, Knowledge, Memory, Reading
-from surefoot.knowledge.contradictions import check_reach
+from surefoot.knowledge.contradictions import check_bound, check_reach
 from surefoot.knowledge.curvature import Curvature, CurvatureMemory
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.hull import HullMemory, LipschitzHull
@@ -141,9 +143,6 @@ __all__ = [
     "EstimatedMemory",
     "UnknownConstant",
 ]
-
-AHEAD = 2
-"""How many more rounds outside an estimate speaks of where no largest constant is known."""
 
 
 class EstimatedCertificate(NamedTuple):
@@ -177,7 +176,7 @@ class EstimatedMemory(NamedTuple):
     Attributes:
         rounds: the number of rounds so far.
         part: the memory of the region.
-        first: the first lower bound on the constant; 0 before the first reading.
+        first: what the first estimate is theta times of; 0 before the first reading.
         proved: the largest so far.
         used: the value in place of the constant.
         outside: the number of violations, counted or assumed.
@@ -270,26 +269,29 @@ class UnknownConstant(Knowledge):
 
     def first(self, x1: Array) -> EstimatedMemory:
         """Return the memory before the first round."""
-        return EstimatedMemory(0.0, self.known.first(x1), back=True)
+        error = float(self.errors.value)
+        return EstimatedMemory(0.0, self.known.first(x1), back=True, error=error)
 
     def learn(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
         """Return the memory after a reading."""
-        x, first, outside, spent = reading.x, memory.first, memory.outside, memory.spent
+        first, outside, spent = memory.first, memory.outside, memory.spent
         t, error = memory.rounds + 1.0, max(memory.error, float(reading.errors.value))
         proved = max(memory.proved, self.prove(memory, reading))
         violates = float(reading.g - reading.errors.value) > 0
         if not first:
-            self._check_first(proved)
-            first = proved
-        elif violates and not memory.back and self.region(memory, reading.errors).contains(x):
+            first = self.begin(proved, reading)
+        elif violates and not memory.back and self._is_certified(memory, reading):
             w = self.excess(memory, reading)
             proved = max(proved, memory.used * (1.0 + w))
             outside, spent = outside + 1, spent + math.log(self.theta) + math.log1p(w)
-        used = self.choose(first, proved, outside)
+        used = self.choose(first, max(proved, first), outside)
+        if not used < math.inf:
+            rule = f"a value after which an estimate of {self.constant} is finite"
+            raise checks.invalid("constraint_value", rule, reading.g)
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = violates or self._is_frozen(outside)
+        back = violates or self._is_frozen(outside) or not self.has_ball(part, used)
         counts = (outside, spent, back, memory.unseen, error)
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
@@ -303,16 +305,23 @@ class UnknownConstant(Knowledge):
     def _exact(self) -> Errors:
         return Errors(evaluation=self.errors.evaluation)
 
-    def _check_first(self, proved: float) -> None:
-        """Raise for a start that proves nothing, or more than the largest constant."""
-        if not 0 < proved < math.inf:
-            raise InvalidValueError(
-                f"nothing bounds {self.constant} from below: give a Ball that holds the feasible "
-                f"set as the domain, or a start with a subgradient beyond its error, got {proved:g}"
-            )
+    def has_ball(self, part: Memory, used: float) -> bool:
+        """Return whether an estimate leaves anything but rounding of the slacks."""
+        return True
+
+    def _is_certified(self, memory: EstimatedMemory, reading: Reading) -> bool:
+        """Return whether an action is one that the last estimate certified."""
+        return bool(self.region(memory, reading.errors).contains(reading.x))
+
+    def begin(self, proved: float, reading: Reading) -> float:
+        """Return what the first estimate is theta times of.
+
+        Raise for a start that proves more than the largest constant.
+        """
         if self.largest is not None and proved > self.largest * (1 + 1e-12):
             rule = f"at least what the start proves, {proved:.6g}"
             raise checks.invalid(f"largest_{self.constant}", rule, self.largest)
+        return proved
 
     def choose(self, first: float, proved: float, outside: int) -> float:
         """Return the value in place of the constant in the next round."""
@@ -332,7 +341,7 @@ class UnknownConstant(Knowledge):
         is_guess = memory.first and memory.used != self.largest and not memory.back
         if self.violations is not None and is_guess:
             outside, unseen = memory.outside + 1, memory.unseen + 1
-            used = self.choose(memory.first, memory.proved, outside)
+            used = self.choose(memory.first, max(memory.proved, memory.first), outside)
             memory = memory._replace(used=used, outside=outside, unseen=unseen)
         return memory._replace(rounds=memory.rounds + 1.0, part=part, back=True)
 
@@ -357,10 +366,12 @@ class UnknownConstant(Knowledge):
         if not memory.first:
             return None
         used, largest, k, theta = memory.used, self.largest, self.violations, self.theta
-        limit = used * theta**AHEAD if largest is None else largest
-        # The j-th violation from now on has theta^(j-1) used < the constant.
-        steps = math.log(limit / used) / math.log(theta) if used < limit else 0.0
-        remaining = max(math.ceil(steps - 1e-9), int(used < limit))
+        limit, remaining = used * theta * theta, 2
+        if largest is not None:
+            # The j-th violation from now on has theta^(j-1) used < the constant.
+            limit = largest
+            steps = (math.log(limit) - math.log(used)) / math.log(theta)
+            remaining = max(math.ceil(steps - 1e-9), int(used < limit))
         if k is not None:
             remaining = 0 if used == largest else k - memory.outside
             limit = math.inf if largest is None else largest
@@ -372,7 +383,8 @@ class UnknownConstant(Knowledge):
             limit,
             memory.spent,
         )
-        return Estimate(self.constant, *numbers, memory.unseen, 2 * memory.error)
+        hidden = 2 * memory.error + float(self.errors.evaluation)
+        return Estimate(self.constant, *numbers, memory.unseen, hidden)
 
     def contradictions(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return contradictions to the largest constant, or to every constant."""
@@ -429,11 +441,12 @@ class EstimatedHull(UnknownConstant):
     r"""Knowledge that g is convex, with an unknown Lipschitz constant: rule U.
 
     Args:
-        domain: a known set that contains every action; a Ball must hold the feasible set.
+        domain: a bounded set that contains every action; a Ball must hold the feasible set.
         theta: :math:`\theta > 1`, the factor on the proved bound of G_g.
         violations: how many rounds may violate at most.
         largest_G_g: an upper bound on G_g on the domain, possibly far too large.
         largest_violation: an upper bound on every violation; needs ``largest_G_g``.
+        start_bound: g at the start is at most this; None where that is not known.
         errors: bounds on the errors of readings; without drift.
 
     Example:
@@ -455,14 +468,25 @@ class EstimatedHull(UnknownConstant):
 
     largest_G_g: float | None = positive(default=None)
     largest_violation: float | None = positive(default=None)
+    start_bound: float | None = number(default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.domain is None:
-            raise checks.invalid("domain", "given where G_g is unknown", None)
+        try:
+            reach_of(self.domain)
+        except InvalidValueError:
+            rule = "a bounded set where G_g is unknown: a Ball around the feasible set, or a Box"
+            raise checks.invalid("domain", rule, self.domain) from None
         violation = self.largest_violation
         if violation is not None and self.largest_G_g is None:
             raise checks.invalid("largest_violation", "None without largest_G_g", violation)
+        if self.start_bound is not None and not self.start_bound < 0:
+            raise checks.invalid("start_bound", "below 0", self.start_bound)
+
+    @property
+    def allows(self) -> frozenset[Capability]:  # type: ignore[override]
+        """As every unknown constant; with a bound on the start, a first reading that says less."""
+        return super().allows | {"known start"} if self.bounds_start else super().allows
 
     @cached_property
     def known(self) -> LipschitzHull:
@@ -473,19 +497,65 @@ class EstimatedHull(UnknownConstant):
         arguments |= {"largest_G_g": self.largest_G_g, "largest_violation": self.largest_violation}
         return CappedHull(**arguments)
 
+    def first(self, x1: Array) -> EstimatedMemory:
+        """Return the memory before the first round; raise for a start on the sphere of a ball."""
+        self._distance_to_sphere(x1, must_be_inside=True)
+        return super().first(x1)
+
+    def learn(self, memory: EstimatedMemory, reading: Reading) -> EstimatedMemory:
+        """Return the memory after a reading; a bound on the start is one more, without an error."""
+        bound = self.start_bound
+        if bound is not None and not memory.first and bound < reading.upper:
+            reading = reading._replace(g=bound, errors=replace(reading.errors, value=0.0))
+        return super().learn(memory, reading)
+
     def prove(self, memory: EstimatedMemory, reading: Reading) -> float:
-        r"""Return the largest of the slope and :math:`-g/(R - \|x-c\|)`."""
+        r"""Return the largest of the slope, those between readings, and :math:`-g/(R-\|x-c\|)`."""
         x, g, s, errors, _ = reading
         proved = 0.0 if s is None else norm(s) - errors.slope
-        slack = -float(g + errors.value)
+        # A sum includes the rounding of g and of a distance, so it proves at most G_g.
+        rounding, evaluation = self._rounding(len(x)), float(errors.evaluation)
+        part: HullMemory = memory.part
+        steep = s is not None and errors.slope == 0  # as steep as any way to it
+        for earlier in (part.anchor, part.last) if memory.first and not steep else ():
+            rise = float(g - errors.value) - float(earlier.value) - 2 * evaluation
+            proved = max(proved, rise / (float(norm(x - earlier.x)) + 2 * rounding))
+        distance = self._distance_to_sphere(x, must_be_inside=not memory.first)
+        slack = -float(g + errors.value) - evaluation
+        return float(max(proved, slack / (max(distance, 0.0) + rounding)))
+
+    def _rounding(self, d: int) -> float:
+        """Return a bound on the rounding of g over G_g, and of a distance."""
+        return 16 * (d + 8) * UNIT * self.reach
+
+    def _distance_to_sphere(self, x: Array, *, must_be_inside: bool) -> float:
+        """Return how far a ball that holds the feasible set goes on; infinite without one."""
+        if not isinstance(self.domain, Ball):
+            return math.inf
+        distance = 2 * float(self.domain.radius) - float(self.domain.reach(x))
+        if must_be_inside and not distance > self._rounding(len(x)):
+            raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
+        return distance
+
+    def begin(self, proved: float, reading: Reading) -> float:
+        """Return the larger of what the start proves and its slack over the size of the domain."""
+        assert self.domain is not None
+        rounding = self._rounding(len(reading.x))
+        share = -float(reading.upper) / max(reach_from(self.domain, reading.x), rounding)
+        first = max(super().begin(proved, reading), share, sys.float_info.min)
+        return first if self.largest is None else min(first, self.largest)
+
+    def begin_with(self, slack: float) -> float:
+        """Return a lower bound on the same, for every start that has a slack."""
         if isinstance(self.domain, Ball):
-            # The sum includes the rounding of g and of the distance, so it proves at most G_g.
-            rounding = 16 * (len(x) + 8) * UNIT * self.reach
-            distance = 2 * float(self.domain.radius) - float(self.domain.reach(x))
-            if not memory.first and not distance > rounding:
-                raise checks.invalid("the start", "inside of the ball, not on its sphere", x)
-            proved = max(proved, slack / (max(distance, 0.0) + rounding))
-        return float(proved)
+            return slack / float(self.domain.radius)
+        return slack / max(min(diameter_of(self.domain), 2 * self.reach), UNIT * self.reach)
+
+    def has_ball(self, part: HullMemory, used: float) -> bool:
+        """Return whether the deepest action has a ball."""
+        deepest = min(float(part.anchor.value), float(part.last.value))
+        hull = self.with_constant(used)
+        return bool(hull.radius(deepest, hull._lost(len(part.last.x))) > 0)
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the violation of an action, per slack that its certificate used."""
@@ -511,6 +581,10 @@ class EstimatedHull(UnknownConstant):
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return contradictions to the largest constant; without one, to the ball and convexity."""
         sentences = super()._check_known(memory, reading)
+        if self.start_bound is not None and not memory.first:
+            noise, words = 8 * UNIT * abs(float(reading.g)), f"start_bound = {self.start_bound}"
+            noise += float(reading.errors.evaluation)
+            sentences += check_bound(1, reading, self.start_bound, noise, f"{words} is too small")
         if self.largest is None and memory.rounds:
             sentences += self.with_constant(memory.used).check_subgradient(memory.part, reading)
         return sentences
@@ -520,6 +594,16 @@ class EstimatedHull(UnknownConstant):
         if self.largest is None:
             return float(self.errors.evaluation)
         return float(self.with_constant(self.largest).noise(d))
+
+    def standing(self, start: Array) -> StandingAnchor | None:
+        """Return the start with the bound that is known there; None without one."""
+        bound = self.start_bound
+        return None if bound is None else StandingAnchor(start, bound, 0.0)
+
+    @property
+    def bounds_start(self) -> bool:
+        """Whether a bound on g at the start is known."""
+        return self.start_bound is not None
 
     def holds(self, x: Array) -> bool:
         """Return whether an action is in the domain."""

@@ -242,6 +242,9 @@ class Follower:
         self._take_context(line["context"])
         self.current = None
         self._judge(line, self.action)
+        before, c = self.actions.get(self.t - 1), line["certificate"] or {}
+        if before is not None and c.get("class") in self.kind.certificates and not self.is_halted:
+            self._check_ramp(minus(self.action, before))
         if self.t == 1 and self.action == self.start:  # which nothing has to certify
             self.unjudged.pop(self.t, None)
 

@@ -108,6 +108,19 @@ class CertifiedOGD(Certified):
     @classmethod
     @tuning(
         listed=False,
+        unsupported=dict.fromkeys(
+            ("value_error", "slope_error", "drift", "context", "ramp"),
+            "Theorem W is for exact readings of one g that does not change; give beta, as "
+            "CertifiedOGD.default(Constants(beta=...)) takes it",
+        )
+        | {
+            "start_slack": "Theorem W counts from what the start proves when it is read",
+            "start_bound": "Theorem W counts from what the start proves when it is read",
+            "largest_violation": "Theorem W bounds no single violation in advance; give beta, as "
+            "CertifiedOGD.default(Constants(beta=...)) takes it",
+            "largest_G_g": "it is largest_beta here, a bound on the curvature",
+            "G_g": "LeaderFollower.unknown is for slopes",
+        },
         theta=number(),
         violations=count(0),
         largest_beta=positive(),

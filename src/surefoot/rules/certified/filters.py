@@ -1,18 +1,25 @@
 """Filters from any proposed next action to one that is certainly feasible."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 from surefoot.certified import Certified
 from surefoot.certified_pair import MadeOf, Parts
+from surefoot.core.algorithm import constructor, tuning
 from surefoot.core.constants import Constants, as_constants
 from surefoot.core.types import ArrayLike, Needs, Set
+from surefoot.guarantees.tuning import Tuned
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.certified_length import CertifiedLength
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.rows import CurvatureRows
 from surefoot.proposers.proposals import Proposals
-from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
+from surefoot.rules.certified.arguments import (
+    ErrorBounds,
+    UnknownSlope,
+    hull_knowledge,
+    not_where_unknown,
+)
 from surefoot.rules.certified.certified_pfs import margin
 
 __all__ = ["RegionFilter", "SafetyFilter"]
@@ -85,6 +92,7 @@ class SafetyFilter(Certified):
         super().__init__(proposer=Proposals(as_steps=True), knowledge=knowledge, ramp=ramp)
 
     @classmethod
+    @constructor()
     def default(cls, constants: Constants, domain: Set | None = None) -> Self:
         r"""Return a filter with nothing to choose: :math:`\rho_t = \tfrac12\sqrt{\alpha G_gR/t}`.
 
@@ -137,6 +145,18 @@ class RegionFilter(Certified):
 
     constructors: ClassVar[tuple[str, ...]] = ("default",)
     made_of: ClassVar[MadeOf] = ((Proposals,), (Knowledge,))
+    unsupported: ClassVar[Mapping[str, str]] = {
+        name: f"it belongs to the knowledge, as in RegionFilter(knowledge=LipschitzHull({example}))"
+        for name, example in {
+            "G_g": "G_g=...",
+            "domain": "domain=...",
+            "start_bound": "start_bound=...",
+            "value_error": "errors=Errors(value=...)",
+            "slope_error": "errors=Errors(slope=...)",
+            "drift": "errors=Errors(drift=...)",
+            "evaluation_error": "errors=Errors(evaluation=...)",
+        }.items()
+    }
 
     def __init__(
         self, *, knowledge: Knowledge, ramp: float | Sequence[float] | None = None
@@ -144,12 +164,67 @@ class RegionFilter(Certified):
         super().__init__(proposer=Proposals(), knowledge=knowledge, ramp=ramp)
 
     @classmethod
+    @constructor()
     def default(cls, constants: Constants, domain: Set | None = None) -> Self:
         """Return the filter that G_g, the set around the feasible set and g's rounding allow."""
         as_constants(constants).require("G_g", by="the filter")
         return cls.of(Proposals(), LipschitzHull(**hull_knowledge(constants, domain)))
 
     @classmethod
+    @tuning(
+        lambda: UnknownSlope,
+        listed=False,
+        unsupported=not_where_unknown("RegionFilter(knowledge=LipschitzHull(G_g=...))"),
+    )
+    def unknown(
+        cls,
+        domain: Set,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_G_g: float | None = None,
+        largest_violation: float | None = None,
+        start_slack: float | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        evaluation_error: float = 0.0,
+        start_bound: float | None = None,
+    ) -> Tuned[Self]:
+        """Few violations, counted, by any proposals for a g whose G_g is unknown: Theorem U.
+
+        Args:
+            domain: a bounded set that contains every action; a Ball must hold the feasible set.
+            theta: the factor on the proved bound of G_g.
+            violations: how many rounds may violate at most; one without a measurement counts.
+            largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+            largest_violation: an upper bound on every violation; needs ``largest_G_g``.
+            start_slack: -g at the first action at least, for the number of violations in advance.
+            value_error: how wrong a reported g may be; violations of twice that may be missed.
+            slope_error: how wrong a reported subgradient may be.
+            evaluation_error: how wrong a computed g may be beyond rounding.
+            start_bound: g at the start is at most this.
+
+        Example:
+            >>> from surefoot import Ball
+            >>> print(RegionFilter.unknown(Ball(2.0), violations=1).guarantee)
+            Theorem U (an unknown constant) for any number of rounds (few violations)
+        """
+        known = UnknownSlope(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_G_g=largest_G_g,
+            largest_violation=largest_violation,
+            start_slack=start_slack,
+            value_error=value_error,
+            slope_error=slope_error,
+            evaluation_error=evaluation_error,
+            start_bound=start_bound,
+        )
+        return Tuned(cls.of(Proposals(), known.knowledge), known.promise)
+
+    @classmethod
+    @constructor()
     def for_rows(cls, beta: ArrayLike, domain: Set, *, rows: int = 0, convex: bool = True) -> Self:
         """Return the filter of several constraints, by the smoothness constant of each.
 

@@ -13,13 +13,12 @@ from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core import checks
 from surefoot.core.algorithm import tuning
 from surefoot.core.constants import Constants, as_constants
-from surefoot.core.parameters import Declared, anything, count, flag, number, positive
+from surefoot.core.parameters import Declared, anything, flag
 from surefoot.core.points import reach_of
 from surefoot.core.types import Array, Needs, Number, Player, Set
 from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
-from surefoot.guarantees.unknown import Estimated
 from surefoot.guarantees.with_errors import under_errors
 from surefoot.knowledge import (
     ContextHull,
@@ -31,8 +30,12 @@ from surefoot.knowledge import (
     Together,
 )
 from surefoot.proposers.leader import Leader
-from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
-from surefoot.sets import Ball
+from surefoot.rules.certified.arguments import (
+    ErrorBounds,
+    UnknownSlope,
+    hull_knowledge,
+    not_where_unknown,
+)
 
 if TYPE_CHECKING:
     from surefoot.rules.wrappers.change_over import ChangeOver
@@ -210,12 +213,7 @@ class LeaderFollower(Certified):
 
     @classmethod
     @tuning(
-        listed=False,
-        theta=number(),
-        violations=count(0),
-        largest_G_g=positive(),
-        largest_violation=positive(),
-        start_slack=positive(),
+        lambda: UnknownSlope, listed=False, unsupported=not_where_unknown("LeaderFollower(G_g=...)")
     )
     def unknown(
         cls,
@@ -226,19 +224,26 @@ class LeaderFollower(Certified):
         largest_G_g: float | None = None,
         largest_violation: float | None = None,
         start_slack: float | None = None,
+        value_error: float = 0.0,
+        slope_error: float = 0.0,
+        evaluation_error: float = 0.0,
+        start_bound: float | None = None,
     ) -> Tuned[Self]:
         r"""Few violations, counted, for a g whose G_g is unknown: Theorem U.
 
         Args:
-            domain: a set that contains every action; a Ball must hold the feasible set.
+            domain: a bounded set that contains every action; a Ball must hold the feasible set.
             theta: the factor on the proved bound of G_g. Larger is slower, with fewer violations:
                 :math:`\theta\ln^2\theta = c` is best, c the cost of a violation times
                 :math:`\ln(G_g/m_1)` over the regret of the slow start.
             violations: how many rounds may violate at most; one without a measurement counts.
             largest_G_g: an upper bound on G_g on the domain, possibly far too large.
             largest_violation: an upper bound on every violation; needs ``largest_G_g``.
-            start_slack: -g at the first action at least, for the number of rounds outside in
-                advance, which needs a Ball.
+            start_slack: -g at the first action at least, for the number of violations in advance.
+            value_error: how wrong a reported g may be; violations of twice that may be missed.
+            slope_error: how wrong a reported subgradient may be.
+            evaluation_error: how wrong a computed g may be beyond rounding.
+            start_bound: g at the start is at most this.
 
         Example:
             >>> from surefoot import Ball
@@ -246,21 +251,19 @@ class LeaderFollower(Certified):
             >>> print(promise, float(promise.most_violations))
             Theorem U (an unknown constant) for any number of rounds (few violations) 1.0
         """
-        if start_slack is not None:
-            checks.positive(start_slack=start_slack)
-            if not isinstance(domain, Ball):  # which makes a slack a lower bound on G_g
-                rule = "None unless the domain is a Ball that holds the feasible set"
-                raise checks.invalid("start_slack", rule, start_slack)
-        knowledge = EstimatedHull(
+        known = UnknownSlope(
             domain=domain,
             theta=theta,
             violations=violations,
             largest_G_g=largest_G_g,
             largest_violation=largest_violation,
+            start_slack=start_slack,
+            value_error=value_error,
+            slope_error=slope_error,
+            evaluation_error=evaluation_error,
+            start_bound=start_bound,
         )
-        constants = Constants(R=knowledge.reach, G_g=largest_G_g, start_slack=start_slack)
-        promise = Estimated(constants, theta, violations, largest_violation)
-        return Tuned(cls.of(Leader(domain=domain), knowledge), promise)
+        return Tuned(cls.of(Leader(domain=domain), known.knowledge), known.promise)
 
 
 def _hull_per_limit(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
+
+import numpy as np
 
 from surefoot.certified import Certified
 from surefoot.certified_pair import MadeOf, Parts
@@ -15,10 +17,15 @@ from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.with_errors import under_errors
-from surefoot.knowledge import ContextHull, GivenContext, Knowledge, LipschitzHull
+from surefoot.knowledge import ContextHull, EstimatedHull, GivenContext, Knowledge, LipschitzHull
 from surefoot.proposers.leader import Leader
 from surefoot.proposers.probing import DOUBT, NEAR, PROBE, Probing
-from surefoot.rules.certified.arguments import ErrorBounds, hull_knowledge
+from surefoot.rules.certified.arguments import (
+    ErrorBounds,
+    UnknownSlope,
+    hull_knowledge,
+    not_where_unknown,
+)
 from surefoot.rules.certified.leader_follower import LeaderFollower
 
 __all__ = ["ValuesFollower", "ValuesOnly"]
@@ -59,7 +66,12 @@ class ValuesFollower(Certified):
         array([0. , 0.5])
     """
 
-    made_of: ClassVar[MadeOf] = ((Probing,), (LipschitzHull, ContextHull))
+    made_of: ClassVar[MadeOf] = ((Probing,), (LipschitzHull, ContextHull, EstimatedHull))
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "slope_error": "it reads values alone, and no slope; LeaderFollower has slope_error",
+        "leader": "its leaders learn from differences of values; LeaderFollower has leader",
+        "strong_convexity": "its leaders are those for any cost; LeaderFollower has it",
+    }
     declared_by: ClassVar[tuple[type, ...]] = (
         Probing,
         Leader,
@@ -89,7 +101,12 @@ class ValuesFollower(Certified):
         evaluation_error: float = 0.0,
         ramp: float | Sequence[float] | None = None,
     ) -> None:
-        checks.positive(G_g=G_g)  # values alone do not say which of several limits is near
+        if np.ndim(G_g):
+            rule = (
+                "one number, because a value does not say which limit is near; report the largest"
+            )
+            raise checks.invalid("G_g", f"{rule}, or take LeaderFollower", G_g)
+        checks.positive(G_g=G_g)
         leader = Leader(domain=domain, cuts=cuts)
         proposer = Probing(leader=leader, probe=probe, doubt=doubt, near=near)
         errors = ErrorBounds(
@@ -128,6 +145,56 @@ class ValuesFollower(Certified):
         arguments = hull_knowledge(constants, domain)
         proposer = Probing(leader=Leader(domain=arguments["domain"]))
         return Tuned(cls.of(proposer, LipschitzHull(**arguments)), under_errors(theorem))
+
+    @classmethod
+    @tuning(
+        lambda: UnknownSlope, listed=False, unsupported=not_where_unknown("ValuesFollower(G_g=...)")
+    )
+    def unknown(
+        cls,
+        domain: Set,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_G_g: float | None = None,
+        largest_violation: float | None = None,
+        start_slack: float | None = None,
+        value_error: float = 0.0,
+        evaluation_error: float = 0.0,
+        start_bound: float | None = None,
+    ) -> Tuned[Self]:
+        """Few violations, counted, from values of a g whose G_g is unknown: Theorem U.
+
+        Args:
+            domain: a bounded set that contains every action; a Ball must hold the feasible set.
+            theta: the factor on the proved bound of G_g.
+            violations: how many rounds may violate at most; one without a measurement counts.
+            largest_G_g: an upper bound on G_g on the domain, possibly far too large.
+            largest_violation: an upper bound on every violation; needs ``largest_G_g``.
+            start_slack: -g at the first action at least, for the number of violations in advance.
+            value_error: how wrong a reported g may be; violations of twice that may be missed.
+            evaluation_error: how wrong a computed g may be beyond rounding.
+            start_bound: g at the start is at most this.
+
+        Example:
+            >>> from surefoot.sets import Box
+            >>> box, slack = Box([0.0], [2.0]), {"start_slack": 1.0, "largest_G_g": 4.0}
+            >>> float(ValuesFollower.unknown(box, **slack).guarantee.most_violations)
+            2.0
+        """
+        known = UnknownSlope(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_G_g=largest_G_g,
+            largest_violation=largest_violation,
+            start_slack=start_slack,
+            value_error=value_error,
+            evaluation_error=evaluation_error,
+            start_bound=start_bound,
+        )
+        proposer = Probing(leader=Leader(domain=domain))
+        return Tuned(cls.of(proposer, known.knowledge), known.promise)
 
 
 class ValuesOnly(PossibleHorizon, StrictStart):

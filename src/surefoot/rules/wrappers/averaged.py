@@ -103,6 +103,7 @@ class Averaged(Wrapper):
     steps_base: ClassVar[Literal["every round", "some rounds"]] = "every round"
     rests_on_convexity: ClassVar[bool] = True
     is_one_run: ClassVar[bool] = True
+    spends: ClassVar[str] = "which repeats an action until it knows that it violates"
 
     sigma: Number = positive()
     failure: float = share(default=0.01)

@@ -111,6 +111,7 @@ class CostProbing(Wrapper):
 
     rests_on_convexity = True
     is_one_run = True
+    spends: ClassVar[str] = "which plays beside the action that may violate"
     uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age"})
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 

@@ -87,6 +87,8 @@ class Delayed(Wrapper):
         {"value_error", "slope_error", "action", "age", "within", "hint"}
     )
 
+    spends: ClassVar[str] = "which acts again before it knows of a violation"
+
     delay: int = count()
     copies: bool = flag(default=True)
     late: bool = flag(default=False)

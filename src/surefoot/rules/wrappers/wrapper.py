@@ -30,6 +30,8 @@ class Wrapper(Declared, Algorithm):
             wrapper says so, must not count rounds.
         is_outermost: whether no wrapper may be around it.
         uses: the fields of feedback that it uses or hands to its base; it refuses all others.
+        spends: what it does to the violations of Theorem U, of one rule that is measured in each of
+            its rounds; the end of a sentence.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -38,6 +40,7 @@ class Wrapper(Declared, Algorithm):
     is_one_run: ClassVar[bool] = False
     is_outermost: ClassVar[bool] = False
     uses: ClassVar[frozenset[str]] = frozenset()
+    spends: ClassVar[str] = "whose rounds are not those of its base"
     other_needs: ClassVar[dict[str, Any]] = {}
     declared_by: ClassVar[tuple[type, ...]] = ()
 
@@ -66,6 +69,13 @@ class Wrapper(Declared, Algorithm):
             raise InvalidValueError(
                 f"{type(self).__name__} must have a base without {what}, which it would not keep, "
                 f"got {checks.repr_line(knowledge)}"
+            )
+        if knowledge is not None and knowledge.kind == "few violations":
+            untyped: Any = knowledge
+            raise InvalidValueError(
+                f"{type(self).__name__} must have a base whose {untyped.constant} is given, as "
+                "Theorem U bounds the violations of a rule that is measured round by round, not "
+                f"of {type(self).__name__}, {self.spends}, got {type(knowledge).__name__}"
             )
         if self.rests_on_convexity and knowledge is not None and not knowledge.convex:
             raise InvalidValueError(
