@@ -478,6 +478,16 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
     assert player_from(hull) == RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0))
 
 
+BALL = {"class": "Ball", "radius": 2.0}
+UNKNOWN = {"class": "LeaderFollower", "tuning": "unknown"}
+
+
+def test_a_file_may_name_a_rule_for_an_unknown_constant():
+    player, promise = player_from(UNKNOWN | {"violations": 1, "value_error": 0.1}, domain=BALL)
+    expected = LeaderFollower.unknown(Ball(2.0), violations=1, value_error=0.1)
+    assert (player, str(promise)) == (expected.algorithm, str(expected.guarantee))
+
+
 @pytest.mark.parametrize(
     ("player", "more", "words"),
     [
@@ -494,7 +504,7 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         (
             {"class": "PFS", "tuning": "anytime", "eta": 0.1},
             {"constants": NUMBERS, "horizon": 9},
-            "player must fit PFS.anytime: got an unexpected keyword argument 'eta'",
+            "PFS.anytime has no parameter 'eta'",
         ),
         (
             {"class": "SafetyFilter", "sigm": 1.0},
@@ -516,7 +526,7 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
         (
             {"class": "PFS", "tuning": "tuned"},
             {"constants": NUMBERS},
-            "missing a required argument: 'horizon'",
+            "horizon must be given for PFS.tuned",
         ),
         (
             {"class": "OGD", "tuning": "best"},
@@ -524,6 +534,17 @@ def test_a_pair_is_made_by_its_name_and_by_its_parts():
             "player.tuning must be one of",
         ),
         ([], {}, "player must be a table"),
+        (UNKNOWN, {}, "domain must be given for LeaderFollower.unknown"),
+        (
+            UNKNOWN | {"drift": 0.1},
+            {"domain": BALL},
+            "LeaderFollower.unknown has no parameter 'drift'",
+        ),
+        (
+            UNKNOWN,
+            {"domain": BALL, "constants": {"R": 1.0}},
+            "constants must be left out for LeaderFollower.unknown",
+        ),
     ],
 )
 def test_a_player_that_cannot_be_made_is_refused_in_one_sentence(player, more, words):

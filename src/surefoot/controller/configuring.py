@@ -73,14 +73,20 @@ def player_from(
     if tuning not in constructors_of(rule):
         meant = suggest(tuning, constructors_of(rule))
         raise InvalidValueError(f"player.tuning must be one of {name}, got {tuning!r}{meant}")
-    numbers = build({"class": "Constants", **(constants or {})}, "constants")
     place = None if domain is None else build(domain, "domain")
-    arguments = {"constants": _complete(numbers, start), "horizon": horizon, "domain": place}
-    make = getattr(rule, tuning)
-    if "domain" in inspect.signature(make).parameters and place is None:
-        if not works_on_ball(rule, tuning):
-            raise InvalidValueError(f"domain must be given for {name}, which works on the set")
-        arguments["domain"] = Ball(numbers.R)
+    arguments, make = {"horizon": horizon, "domain": place}, getattr(rule, tuning)
+    takes = inspect.signature(make).parameters
+    if "constants" in takes:
+        numbers = build({"class": "Constants", **(constants or {})}, "constants")
+        arguments["constants"] = _complete(numbers, start)
+        if place is None and works_on_ball(rule, tuning):
+            arguments["domain"] = Ball(numbers.R)
+    elif constants:
+        raise InvalidValueError(
+            f"constants must be left out for {name}.{tuning}, which needs none, got {constants!r}"
+        )
+    if "domain" in takes and arguments["domain"] is None:
+        raise InvalidValueError(f"domain must be given for {name}.{tuning}, which works on the set")
     parameters = {key: build(value, f"player.{key}") for key, value in options.items()}
     algorithm = _call(make, arguments, parameters)
     return algorithm if ramp is None else _limit_pace(algorithm, ramp, name)
@@ -127,8 +133,12 @@ def _call(make: Any, arguments: Mapping[str, Any], options: dict[str, Any]) -> A
     """Call a constructor with the arguments that it takes, and with its options."""
     signature = inspect.signature(make)
     values = {n: v for n, v in arguments.items() if n in signature.parameters and v is not None}
+    for name, parameter in signature.parameters.items():
+        is_named = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if is_named and parameter.default is parameter.empty and name not in values | options:
+            raise InvalidValueError(f"{name} must be given for {make.__qualname__}")
     try:
-        return make(**signature.bind(**values | options).arguments)
+        return make(**values, **options)
     except (TypeError, AttributeError) as error:
         raise InvalidValueError(
             f"player must fit {make.__qualname__}: {first_line(error)}"

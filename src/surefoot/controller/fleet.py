@@ -531,9 +531,10 @@ def _check_alike(runs: Sequence[Run]) -> None:
     first = runs[0]
     for run in {id(run.algorithm): run for run in runs}.values():
         if run.needs.separately or run.needs.cost_values:
-            what = "separate constraints" if run.needs.separately else "costs by value"
+            what = "several limits" if run.needs.separately else "costs by value"
             raise InvalidValueError(
-                f"a fleet must have one constraint and gradients of costs, got {what}"
+                "a fleet must have members with one limit and a cost gradient or proposal each, "
+                f"which its columns hold: open a Controller for each machine, got {what}"
             )
         if run.first != first.first:
             raise InvalidValueError(

@@ -16,6 +16,7 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable
+from surefoot.core.points import dimension_of
 from surefoot.guarantees import Tuned
 from surefoot.kernel_bridge import Rule
 from surefoot.knowledge.base import Knowledge
@@ -153,10 +154,27 @@ def _read(player: Any, dimension: int) -> Rule:
     rule: Rule | None = algorithm.compiled.rule(algorithm, np.zeros(d)) if is_pair else None
     if rule is None:
         raise InvalidValueError(
-            "player must be one that the kernel has, whose engine is 'kernel' in dimension "
-            f"{d}, got {checks.repr_line(algorithm)}"
+            f"player must be one that the kernel's C text has in dimension {d}, and it has no "
+            f"{_name_obstacle(algorithm)}: `surefoot serve` plays it for a program in any "
+            f"language, got {checks.repr_line(algorithm)}"
         )
     return rule
+
+
+def _name_obstacle(player: Any) -> str:
+    """Return what of a player the kernel does not have, in words."""
+    if not isinstance(player, Certified):
+        return f"{type(player).__name__}, which Python plays"
+    knowledge, domain = player.knowledge, player.domain
+    parts = {
+        "ramps": player.ramp is not None,
+        "contexts": knowledge.in_contexts,
+        f"{type(domain).__name__} as a domain": not getattr(domain, "is_convex", True),
+        "start_bound": knowledge.bounds_start,
+        f"{type(knowledge).__name__}": knowledge.in_kernel(dimension_of(domain) or 1) is None,
+    }
+    pair = f"{type(player.proposer).__name__} with {type(knowledge).__name__}"
+    return next((name for name, has_it in parts.items() if has_it), pair)
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -126,6 +126,7 @@ def not_where_unknown(known: str) -> dict[str, str]:
         "context": f"Theorem U counts the violations of one g, and contexts move it; {give}",
         "ramp": f"after a violation no action that is near need be feasible; {give}",
         "G_g": f"{one}; {give}, or a far too large one as largest_G_g",
+        "rows": f"{one}; {give}",
         "reach": "it is that of the domain",
         "constants": "it takes the domain, as a Ball that holds the feasible set",
         "horizon": "Theorem U is for any number of rounds: leave it out",
