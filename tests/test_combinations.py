@@ -58,7 +58,7 @@ def test_a_violation_is_found(monkeypatch):
         judge(game, 2.0 * x, t)
 
     monkeypatch.setattr(combinations.Game, "judge", judge_higher)
-    with pytest.raises(AssertionError, match="value error: .* rounds in violation"):
+    with pytest.raises(AssertionError, match=r"value error: .* rounds in violation"):
         play(["value error"])
 
 
