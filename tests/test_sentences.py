@@ -53,15 +53,13 @@ def play(player, rounds=20):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: LeaderFollower(G_g=1.0, domain=GRID),
-        lambda: LeaderFollower.default(KNOWN, None, GRID),
         lambda: CertifiedPFS(G_g=1.0, domain=GRID, rho=0.1),
         lambda: SafetyFilter(G_g=1.0, domain=GRID, rho=0.1),
         lambda: CertifiedOGD.default(BENT, None, GRID),
         lambda: CertifiedDualAveraging.default(BENT, None, GRID),
     ],
 )
-def test_named_rules_and_tunings_reject_a_grid_as_their_domain(make):
+def test_rules_whose_theorem_needs_a_convex_domain_reject_a_grid(make):
     with pytest.raises(SurefootError, match="domain must be convex"):
         make()
 
@@ -69,6 +67,8 @@ def test_named_rules_and_tunings_reject_a_grid_as_their_domain(make):
 @pytest.mark.parametrize(
     "player",
     [
+        LeaderFollower(G_g=1.0, domain=GRID),
+        LeaderFollower.default(KNOWN, None, GRID).algorithm,
         RegionFilter(knowledge=STEEP),
         RegionFilter(knowledge=SMOOTH),
         Certified(proposer=Descent(radius=1.0), knowledge=STEEP),

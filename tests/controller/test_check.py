@@ -25,6 +25,7 @@ from surefoot.knowledge import (
     Grid,
     HullOfLog,
     LipschitzHull,
+    OffOr,
     RelativeCurvature,
 )
 from surefoot.rules import (
@@ -82,9 +83,17 @@ LOG = HullOfLog(
 NEW = {
     "on a grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=Grid((0.05, 0.1), BOX))),
     "on any grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Grid(0.05))),
+    "off or": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, domain=OffOr((0.05, 0.1), 1.0, step=0.05))
+    ),
+    "any off or": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=OffOr(0.05, 1.0))
+    ),
+    "a leader on choices": LeaderFollower(G_g=G_G, domain=OffOr((0.05, 0.1), 1.0)),
     "relative": RegionFilter(knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0)),
     "a log": RegionFilter(knowledge=LOG),
     "an average": RegionFilter(knowledge=AverageLimit(G_g=G_G, domain=BOX, most=0.3)),
+    "a credit": RegionFilter(knowledge=AverageLimit(G_g=G_G, domain=BOX, most=0.3, credit=0.5)),
     "a ramp": LeaderFollower(G_g=G_G, domain=BALL, ramp=0.02),
     "ramps": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=1.5), ramp=(0.01, 0.03)),
 }

@@ -34,7 +34,7 @@ CLASSES = {
     "log": ("HullOfLog", {"G_g": 2.0}),
 }
 HULL = CLASSES["hull"][1]
-CLASSES |= {"average": ("AverageLimit", HULL), "context": ("ContextHull", HULL)}
+CLASSES |= {"average": ("AverageLimit", HULL | {"credit": 0.0}), "context": ("ContextHull", HULL)}
 CLASSES |= {"other": ("Certainty", {})}
 
 

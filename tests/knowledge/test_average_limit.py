@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from surefoot import Ball, Controller, Feedback
+from surefoot.controller.check import check
 from surefoot.knowledge import (
     AverageLimit,
     EmptyRegionError,
@@ -310,3 +311,66 @@ def test_where_rounding_takes_all_that_is_left_no_context_is_named():
     assert "context" not in sentence
     assert sentence.startswith("round 2: no next action is certified: the smallest bound on g is -")
     assert sentence.endswith(", at [0.], which is within rounding")
+
+
+def play_with_credit(credit, most=0.5, rounds=6, error=0.0, wish=3.0):
+    """Return the actions of g = x - 1/2, and the sums of g."""
+    known = AverageLimit(G_g=1.0, reach=4.0, most=most, credit=credit, errors=Errors(value=error))
+    player, rng = RegionFilter(knowledge=known), np.random.default_rng(4)
+    state, actions, sums, total = player.init(np.zeros(1)), [], [], 0.0
+    for _ in range(rounds):
+        x = float(state.x[0])
+        total += x - 0.5
+        actions.append(x)
+        sums.append(total)
+        read = x - 0.5 + error * float(rng.uniform(-1, 1))
+        state = player.update(state, Feedback(None, read, np.ones(1), proposal=np.array([wish])))
+    return actions, sums
+
+
+def test_a_credit_is_spent_and_then_kept_by_hand():
+    actions, sums = play_with_credit(1.0)
+    np.testing.assert_allclose(actions, [0, 1, 1, 1, 0.5, 0.5], atol=1e-9)
+    np.testing.assert_allclose(sums, [-0.5, 0, 0.5, 1, 1, 1], atol=1e-9)
+    assert max(sums) <= 1.0
+
+
+@pytest.mark.parametrize("error", [0.0, 0.02])
+@pytest.mark.parametrize("credit", [0.0, 0.3, 2.0, 1e-9, 1e6])
+def test_the_sum_never_exceeds_the_credit(credit, error):
+    actions, sums = play_with_credit(credit, rounds=400, error=error)
+    assert max(sums) <= credit
+    assert max(actions) <= 1.0
+    if not error and credit < 100:
+        assert max(sums) >= credit - 1e-6
+
+
+def test_without_rounding_up_the_credit_would_be_exceeded(monkeypatch):
+    # The attack: the sums of g, exactly; every round spends what is left to the last bit.
+    monkeypatch.setattr("surefoot.knowledge.average_limit.round_up", lambda a: a)
+    monkeypatch.setattr(AverageLimit, "_find_rest", lambda self, m: self.credit - m.spent + 1e-12)
+    assert max(play_with_credit(0.3, rounds=400)[1]) > 0.3
+
+
+def test_a_journal_with_a_credit_is_checked_and_an_edited_credit_is_not(tmp_path):
+    path = tmp_path / "run.jsonl"
+    known = AverageLimit(G_g=1.0, reach=4.0, most=0.5, credit=1.0)
+    assert known.claim == "the sum of g over the rounds is <= 1 and no g is above 0.5"
+    live = Controller(RegionFilter(knowledge=known), [0.0], journal=path)
+    for _ in range(6):
+        g = float(live.ask()[0]) - 0.5
+        live.tell(constraint_value=g, constraint_subgradient=[1.0], proposal=[3.0])
+    live.close()
+    again = Controller.open(path)
+    assert again.algorithm.knowledge == known
+    again.close()
+    assert check(str(path))[0]
+    edited = tmp_path / "edited.jsonl"
+    edited.write_text(path.read_text().replace('"credit":1.0', '"credit":0.0'))
+    assert not check(str(edited))[0]
+
+
+@pytest.mark.parametrize("credit", [-0.1, np.nan, np.inf, "1"])
+def test_a_credit_is_a_number_of_at_least_zero(credit):
+    with pytest.raises(ValueError, match="credit must be a finite number >= 0"):
+        AverageLimit(G_g=1.0, reach=4.0, most=0.5, credit=credit)

@@ -1,6 +1,7 @@
 """Choices: certified, choices to the last bit, and as far as they allow."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ from surefoot import OGD, Constants, Controller, Feedback, LeaderFollower
 from surefoot.certified import Certified
 from surefoot.controller import Fleet
 from surefoot.controller.check import check
+from surefoot.controller.check.known_sets import is_inside
+from surefoot.core.plain import encode
 from surefoot.knowledge import (
     AnnouncedDrift,
     AverageLimit,
@@ -704,3 +707,24 @@ def test_four_chargers_are_never_between_off_and_6_amperes():
             live.tell(cost_gradient=costs, **told)
     assert between == 0
     assert np.mean(used) > 0.9
+
+
+def test_the_checker_knows_choices_by_hand():
+    off_or = {"class": "OffOr", "least": [6.0, 3.0], "most": 32.0, "step": None}
+    steps = {"class": "OffOr", "least": 6.0, "most": [32.0, 20.0], "step": 5.0}
+    grid = {"class": "Grid", "step": [0.1], "inside": None}
+    for known, good, bad in (
+        (off_or, [(0.0, -0.0), (6.0, 3.0), (32.0, 31.9)], [(5.9, 3.0), (6.0, 32.1), (0.0, -3.0)]),
+        (steps, [(0.0, 6.0), (31.0, 16.0)], [(8.0, 6.0), (36.0, 6.0), (6.0, 21.0), (1.0, 0.0)]),
+        (grid, [(0.1, 0.2), (-0.0, -0.7000000000000001)], [(0.1, 0.25), (1e300, 0.0)]),
+    ):
+        for points, is_good in ((good, True), (bad, False)):
+            for p in points:
+                assert is_inside(known, [Fraction(a) for a in p]) is is_good, (known, p)
+    for choices in CHOICES:
+        rng = np.random.default_rng(2)
+        encoded = encode(choices)
+        for x in rng.uniform(-0.5, 40.0, size=(20, 3)):
+            p = choices.project(x)
+            assert is_inside(encoded, [Fraction(float(a)) for a in p])
+            assert is_inside(encoded, [Fraction(a) for a in x]) == choices.contains(x)

@@ -105,7 +105,7 @@ class Choices(Declared, kw_only=False):
 
     def bounding_ball(self) -> Ball:
         """Return a ball that contains the choices."""
-        ball: Ball = self._bounded().bounding_ball()
+        ball: Ball = self._find_box().bounding_ball()
         return ball
 
     @property
@@ -116,7 +116,7 @@ class Choices(Declared, kw_only=False):
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a choice where the inner product with c is smallest."""
-        return self.project(self._bounded(len(c)).minimize_linear(c))
+        return self.project(self._find_box(len(c)).minimize_linear(c))
 
     def around(self, p: Array, x: Array) -> Array:
         """Return choices next to p, and next to x, and x: one per row.
@@ -148,7 +148,7 @@ class Choices(Declared, kw_only=False):
                 ends = self.project(x + way)
                 yield np.where(np.eye(len(x), dtype=bool), ends, x)[ends != x]
 
-    def _bounded(self, d: int | None = None) -> Box:
+    def _find_box(self, d: int | None = None) -> Box:
         """Return the box; raise without one."""
         d = self.dimension if d is None else d
         box = None if d is None else self.box(d)
