@@ -19,18 +19,22 @@ from surefoot.sets import Box
 __all__ = ["domain_of", "has_rows", "player_of"]
 
 
-def player_of(plant: PlantDescription, scaling: Scaling) -> Certified | Tuned[Any]:
+def player_of(
+    plant: PlantDescription, scaling: Scaling, *, one_limit: bool = False
+) -> Certified | Tuned[Any]:
     """Return the rule that plays a plant, in the numbers of its scaling.
 
     Args:
         plant: the description.
         scaling: its scaling, with the factor of its recoveries.
+        one_limit: whether the largest of several limits counts as one.
     """
     domain = domain_of(plant, scaling)
     limit = plant.limits[0]
     if limit.violations is not None:
         return _unknown(plant, limit, scaling, domain)
-    limits = scaling.limits if has_rows(plant) else (largest_of(scaling.limits),)
+    has_one = one_limit or not has_rows(plant)
+    limits = (largest_of(scaling.limits),) if has_one else scaling.limits
     knowledge = certify_limits(limits, domain)
     return _pair(plant, _proposer(plant, domain), knowledge, scaling.ramp)
 

@@ -154,16 +154,23 @@ class Scaling:
             sign = 1.0 if limit.sense == "at_most" else -1.0
             return Column(adds=sign * rise.adds / unit, changes=pace)
         assert rise.per is not None
-        if not rise.per.value:
+        steepest = self._enlarge(rise.per) / unit
+        if not steepest:
             return Column(adds=0.0, changes=pace)
-        return Column(G_c=self._enlarge(rise.per) / unit, worse=rise.worse, changes=pace)
+        return Column(G_c=steepest, worse=rise.worse, changes=pace)
+
+    def slopes_of(self, limit: LimitDescription) -> FloatArray:
+        """Return by how much g of a limit changes at most per unit of each actuator."""
+        unit = _power_below(limit.start_margin.value)
+        return self._enlarge_all(limit.steepness or {}) / unit
 
     def _enlarge(self, constant: PlantConstant) -> float:
         """Return a constant with the factor of recoveries, which leaves proved ones alone."""
         return constant.value * (1.0 if constant.origin == "proved" else self.factor)
 
     def _enlarge_all(self, constants: Mapping[str, PlantConstant]) -> FloatArray:
-        return np.array([self._enlarge(constants[each.name]) for each in self.plant.actuators])
+        names = [each.name for each in self.plant.actuators]
+        return np.array([self._enlarge(constants[n]) if n in constants else 0.0 for n in names])
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
