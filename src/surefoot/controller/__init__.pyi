@@ -17,6 +17,7 @@ from surefoot.controller.plant import (
     Plant as Plant,
     PlantChangedError as PlantChangedError,
 )
+from surefoot.controller.plant_fleet import PlantFleet as PlantFleet
 from surefoot.controller.reading import (
     is_journal as is_journal,
     read_journal as read_journal,

@@ -443,6 +443,10 @@ class Machine:
         after = Machine.of(plant, one_limit=self.one_limit)
         return after, Amendment(after.run(), by, reason, tuple(changes))
 
+    def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
+        """Return how another description differs: the path of each key, its value here and there."""
+        return difference_of(self.plant, plant)
+
     def _check_margins(self, plant: PlantDescription, paths: Sequence[str]) -> None:
         """Raise where the margin of the start must be stated again, and was not."""
         for limit, before in zip(plant.limits, self.plant.limits, strict=True):

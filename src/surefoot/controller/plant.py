@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -17,9 +17,12 @@ from surefoot.controller.machine import Machine, PlantReport, RoundEvent
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
-from surefoot.problems.plant import PlantDescription, difference_of, read_plant
+from surefoot.problems.plant import PlantDescription, read_plant
 
 __all__ = ["OnRound", "Plant", "PlantChangedError"]
+
+Difference: TypeAlias = tuple[str, Any, Any]
+"""The path of a key, its value in the journal and in the file."""
 
 OnRound: TypeAlias = Callable[[RoundEvent], object]
 """What is called with every round that is over."""
@@ -32,7 +35,7 @@ class PlantChangedError(InvalidValueError):
         differences: the path of each key that differs, its value in the journal and in the file.
     """
 
-    def __init__(self, message: str, differences: tuple[tuple[str, Any, Any], ...]) -> None:
+    def __init__(self, message: str, differences: tuple[Difference, ...]) -> None:
         super().__init__(message)
         self.differences = differences
 
@@ -139,8 +142,7 @@ class Plant:
         controller = Controller.open(where, at_least=at_least)
         try:
             machine = Machine.of_run(controller.run, plant)
-            if differences := difference_of(machine.plant, plant):
-                raise _changed(Path(path), where, differences)
+            refuse_changes(Path(path), where, machine.difference(plant))
         except BaseException:
             controller.close()
             raise
@@ -378,11 +380,18 @@ def _refuse_fleet(plant: PlantDescription) -> None:
         )
 
 
-def _changed(
-    path: Path, journal: Path, differences: list[tuple[str, Any, Any]]
-) -> PlantChangedError:
+def refuse_changes(path: Path, journal: Path, differences: Sequence[Difference]) -> None:
+    """Raise unless a plant file is that of its journal.
+
+    Args:
+        path: of the plant file.
+        journal: of the journal.
+        differences: the path of each key, its value in the journal and in the file.
+    """
+    if not differences:
+        return
     words = "; ".join(f"{name} is {old!r} there and {new!r} here" for name, old, new in differences)
-    return PlantChangedError(
+    raise PlantChangedError(
         f"{path.name} is not the plant of {journal.name}: {words}. To go on with the new one: "
         f'surefoot amend {path.name} --by "NAME" --reason "TEXT"',
         tuple(differences),
