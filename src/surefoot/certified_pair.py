@@ -204,8 +204,7 @@ class Pair(InContexts, OfParts):
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state of the same round with the action x; before a reading, a new start."""
         if not np.any(state.memory.rounds) and state.plan is None:
-            first: CertifiedState = self.init(x)
-            return first
+            return self._begin_at(x)
         learner = self.proposer.interrupt(state.learner)
         plan = None if state.plan is None else state.plan._replace(holds=False)
         return state._replace(x=freeze(np.array(x)), learner=learner, plan=plan)
@@ -220,13 +219,20 @@ class Pair(InContexts, OfParts):
         In contexts, x is not certified before ``announce``.
         """
         if not state.memory.rounds and state.plan is None:
-            first: CertifiedState = self.init(x)
-            return first
+            return self._begin_at(x)
         x, plan = freeze(np.array(x)), state.plan
         plan = None if plan is None else Plan(x, state.x, origin_holds=plan.holds)
         memory = self.knowledge.age(state.memory, state.x)
         learner = self.proposer.interrupt(state.learner)
         return state._replace(x=x, memory=memory, learner=learner, plan=plan)
+
+    def _begin_at(self, x: Array) -> CertifiedState:
+        """Return the state at an own action before any reading: it is a new start."""
+        if self.domain is not None and not np.all(self.domain.contains(x)):
+            rule = f"in the domain {self.domain!r} in the first round that is measured"
+            raise checks.invalid("action", rule, x)
+        state: CertifiedState = self.init(x)
+        return state
 
     def observer(self) -> Any:
         """Return the observer of the proposer's regret bound; None without one."""

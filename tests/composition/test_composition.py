@@ -106,7 +106,7 @@ def test_orders_and_own_actions_right_after_a_change_over_are_safe(tmp_path, mon
     monkeypatch.setattr(OrdersAtChangeOver, "given", Counter())
     cases = [
         case._replace(engine=engine, seed=seed)
-        for case in wrapped_cases(1, 16)
+        for case in wrapped_cases(1, 24)
         if case.wrappings[0].kind == "ChangeOver" and is_supported(case)
         for engine in kernel.engines()
         for seed in range(8)

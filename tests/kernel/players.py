@@ -23,7 +23,7 @@ BALL = Ball(4.0)
 
 def names_in_kernel(package):
     """The kinds of a package that describe themselves to the kernel, by name."""
-    kinds = [getattr(package, name) for name in dir(package)]
+    kinds = [kind for name in dir(package) if isinstance(kind := getattr(package, name), type)]
     answering = [kind for kind in kinds if "describe_to_kernel" in vars(kind)]
     return [kind.__name__ for kind in answering if kind not in (Knowledge, Proposer)]
 

@@ -352,6 +352,10 @@ def test_a_start_outside_of_the_domain_is_refused(name):
     first = told(action=np.array([0.0, 0.2]), proposal=np.zeros(2), cost_gradient=UP)
     with pytest.raises(InvalidValueError, match="the first action must be in the domain, got"):
         player.step(player.init(np.zeros(2)), first)
+    sentence = r"^action must be in the domain Box\(.* in the first round that is measured, got"
+    for play in (player.move_to, player.rest):
+        with pytest.raises(InvalidValueError, match=sentence):
+            play(player.init(np.zeros(2)), np.array([0.0, 0.2]))
 
 
 @pytest.mark.parametrize("name", KEEPERS)

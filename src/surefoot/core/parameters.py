@@ -47,6 +47,9 @@ Read: TypeAlias = Callable[[str, Any], object]
 Declaration: TypeAlias = Any
 """The result of a declaration; a type checker takes it for the value of the field."""
 
+OF_A_SET = ("project", "contains", "minimize_linear")
+"""The methods of a set with a projection."""
+
 
 class Parameter(NamedTuple):
     """One parameter of a class.
@@ -207,7 +210,8 @@ def projectable(*, default: object = MISSING, convex: bool = True) -> Declaratio
     """Declare a set that can be projected onto; also chosen points, if it need not be convex."""
 
     def read(name: str, value: object) -> object:
-        _check_projection(name, value)
+        if not has_methods(value, *OF_A_SET):
+            raise _no_projection(name, value)
         if convex:
             _check_convex(name, value, "projections bring points no further apart")
         return value
@@ -219,7 +223,8 @@ def learnable(*, default: object = MISSING) -> Declaration:
     """Declare a set that a proposer learns in: of chosen points it is the box around them."""
 
     def read(name: str, value: object) -> object:
-        _check_projection(name, value)
+        if not has_methods(value, *OF_A_SET):
+            raise _no_projection(name, value)
         if getattr(value, "is_convex", True):
             return value
         if (box := getattr(value, "inside", None)) is None:
@@ -243,11 +248,11 @@ def minimising(*, default: object = MISSING) -> Declaration:
     return declare("set", rule, read, default)
 
 
-def _check_projection(name: str, value: object) -> None:
-    if not has_methods(value, "project", "contains", "minimize_linear"):
-        raise InvalidValueError(
-            f"{name} must be a set with a projection, got {_describe_set_mistake(value)}"
-        )
+def _no_projection(name: str, value: object) -> InvalidValueError:
+    """Return the error for something that is no set with a projection."""
+    return InvalidValueError(
+        f"{name} must be a set with a projection, got {_describe_set_mistake(value)}"
+    )
 
 
 def _check_convex(name: str, value: object, reason: str) -> None:
