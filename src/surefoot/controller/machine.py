@@ -315,7 +315,9 @@ class Machine:
         numbers, wrong = [], []
         for each in columns:
             value = table.get(each.name)
-            number = math.nan if value is None else _read_number(value, f"context.{each.name}", True)
+            number = (
+                math.nan if value is None else _read_number(value, f"context.{each.name}", True)
+            )
             if not each.low <= number <= each.high:
                 what = "is unknown" if number != number else f"is {number:.6g} {each.unit}"
                 beyond = f", beyond its range {each.low:g} to {each.high:g}"
@@ -422,9 +424,7 @@ class Machine:
                         return True
         return False
 
-    def amend(
-        self, plant: PlantDescription, by: str, reason: str
-    ) -> tuple[Machine, Amendment]:
+    def amend(self, plant: PlantDescription, by: str, reason: str) -> tuple[Machine, Amendment]:
         """Return the machine by another description of the same plant, and what the journal says.
 
         Raises:

@@ -103,9 +103,7 @@ class Plant:
         """
         _refuse_fleet(plant)
         machine = Machine.of(plant)
-        controller = Controller.of_run(
-            machine.run(), journal=journal, rotate=plant.service.rotate
-        )
+        controller = Controller.of_run(machine.run(), journal=journal, rotate=plant.service.rotate)
         return cls(controller, machine, on_round, on_alarm)
 
     @classmethod

@@ -28,9 +28,7 @@ from surefoot.problems.plant import PlantDescription, read_plant
 
 __all__ = ["PlantFleet"]
 
-_FIELDS = (
-    *("readings", "wanted", "cost_slopes", "slopes", "played", "context", "missing"),
-)
+_FIELDS = (*("readings", "wanted", "cost_slopes", "slopes", "played", "context", "missing"),)
 """What a member may report, as :meth:`Plant.tell`."""
 
 
@@ -63,7 +61,15 @@ class PlantFleet:
         {'p1': 1, 'p2': 2}
     """
 
-    __slots__ = ("_alarms", "_machines", "_on_alarm", "_on_round", "_places", "description", "fleet")
+    __slots__ = (
+        "_alarms",
+        "_machines",
+        "_on_alarm",
+        "_on_round",
+        "_places",
+        "description",
+        "fleet",
+    )
 
     fleet: Fleet
     description: PlantDescription

@@ -14,4 +14,9 @@ from surefoot.problems.plant.description import (
 from surefoot.problems.plant.scaling import Scaling as Scaling
 
 __all__: list[str]
-from surefoot.problems.plant.stub import plant_data as plant_data, plant_from_data as plant_from_data, difference_of as difference_of, read_plant as read_plant
+from surefoot.problems.plant.stub import (
+    plant_data as plant_data,
+    plant_from_data as plant_from_data,
+    difference_of as difference_of,
+    read_plant as read_plant,
+)

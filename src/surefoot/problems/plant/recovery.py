@@ -63,9 +63,7 @@ class MeterReading(NamedTuple):
     excess: FloatArray
 
 
-def next_factor(
-    plant: PlantDescription, factor: float, readings: Sequence[MeterReading]
-) -> float:
+def next_factor(plant: PlantDescription, factor: float, readings: Sequence[MeterReading]) -> float:
     """Return the factor after a contradiction: twice the last one, or twice what readings prove."""
     return GROWTH * max(factor, least_factor(plant, readings))
 
