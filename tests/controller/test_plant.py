@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pressure_at, pumps
 
 from surefoot import replay
 from surefoot.controller import Plant, PlantFleet, PremiseError
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import decode
 from surefoot.problems.plant import PolicyDescription
-from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pressure_at, pumps
 
 RECOVER = PolicyDescription("recover", 5, "retreat")
 

@@ -113,7 +113,7 @@ class Fleet(Live):
             _check_name(name)
         _check_alike(list(runs.values()))
         self = cls.__new__(cls)
-        self._set_up_runs(dict(runs), on_alarm)
+        self._set_up_runs({**runs}, on_alarm)
         self._create(journal, rotate, 1)
         return self
 
@@ -260,7 +260,7 @@ class Fleet(Live):
 
     def amend(self, amended: Mapping[str, Amendment]) -> None:
         """Let members begin anew; see :class:`~surefoot.controller.PlantFleet`."""
-        self._amend(dict(amended))
+        self._amend({**amended})
 
     def explain(self, member: str) -> Explanation:
         """Return why the action of a member may be played."""

@@ -444,7 +444,7 @@ class Machine:
         return after, Amendment(after.run(), by, reason, tuple(changes))
 
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
-        """Return how another description differs: the path of each key, its value here and there."""
+        """Return how another description differs: the paths of keys, with both values."""
         return difference_of(self.plant, plant)
 
     def _check_margins(self, plant: PlantDescription, paths: Sequence[str]) -> None:
@@ -468,8 +468,11 @@ def _recovers(plant: PlantDescription) -> bool:
 
 
 def _names_of(plant: PlantDescription) -> dict[str, list[str]]:
-    parts = {"actuators": plant.actuators, "contexts": plant.contexts, "limits": plant.limits}
-    return {part: [each.name for each in entries] for part, entries in parts.items()}
+    return {
+        "actuators": [each.name for each in plant.actuators],
+        "contexts": [each.name for each in plant.contexts],
+        "limits": [each.name for each in plant.limits],
+    }
 
 
 def _read_table(

@@ -1,7 +1,7 @@
-"""A fleet of a plant file: named machines with constants, starts, clocks and policies of their own.
+"""A fleet of a plant file: named machines, each with constants, a start and rounds of its own.
 
-A file with ``[member.NAME]`` tables is a fleet. Every member is the plant of the file with values of
-its own, and has its own rounds, policies and recoveries. One journal has all of them.
+A file with ``[member.NAME]`` tables is a fleet. Every member is the plant of the file with values
+of its own, and has its own rounds, policies and recoveries. One journal has all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from surefoot.controller.explanation import Explanation
 from surefoot.controller.fleet import Fleet
 from surefoot.controller.journal import now
 from surefoot.controller.loop import LoopState, Run, check_text
-from surefoot.controller.machine import Machine, PlantReport, RoundEvent
+from surefoot.controller.machine import Machine, PlantReport
 from surefoot.controller.plant import OnRound, journal_of, refuse_changes
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
@@ -296,12 +296,12 @@ class PlantFleet:
         answers: dict[str, str | None] = {}
         usable: dict[str, PlantReport] = {}
         for name in _in_order(self.names, reports):
-            given = reports[name]
+            given: Any = reports[name]
             if not isinstance(given, Mapping) or set(given) - set(_FIELDS):
                 rule = f"a table with some of {', '.join(_FIELDS)}"
                 raise checks.invalid(f"the report of {name}", rule, given)
             loop = self.fleet.get(name)[1]
-            arguments = dict.fromkeys(_FIELDS[:-1]) | {"missing": False} | dict(given)
+            arguments: dict[str, Any] = {**dict.fromkeys(_FIELDS), "missing": False, **given}
             try:
                 usable[name] = self._machines[name].read_report(loop, **arguments)
                 answers[name] = None
