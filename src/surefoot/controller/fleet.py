@@ -109,11 +109,13 @@ class Fleet(Live):
         on_alarm: OnAlarm | None = None,
     ) -> Self:
         """Return a fleet of runs by name: of a plant, whose file says what each member plays."""
-        for name in runs:
+        named: dict[Name, Run] = {}
+        for name, run in runs.items():
             _check_name(name)
+            named[name] = run
         _check_alike(list(runs.values()))
         self = cls.__new__(cls)
-        self._set_up_runs({**runs}, on_alarm)
+        self._set_up_runs(named, on_alarm)
         self._create(journal, rotate, 1)
         return self
 
@@ -258,9 +260,9 @@ class Fleet(Live):
         """Return what a member plays, and its state."""
         return self._now[0].get(member)
 
-    def amend(self, amended: Mapping[str, Amendment]) -> None:
+    def amend(self, amended: Mapping[Name, Amendment]) -> None:
         """Let members begin anew; see :class:`~surefoot.controller.PlantFleet`."""
-        self._amend({**amended})
+        self._amend(amended)
 
     def explain(self, member: str) -> Explanation:
         """Return why the action of a member may be played."""

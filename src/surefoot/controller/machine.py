@@ -416,12 +416,12 @@ class Machine:
         """Return whether a reading at the start was above what its margin says."""
         if any(breach.constant == "anchor" for breach in loop.breaches):
             return True
+        limits = self._scaling.limits
+        errors = np.array([known.value_error + known.evaluation_error for known in limits])
         for reading in self._read:
-            if (self._scaling.to_action(reading.set_points.tolist()) == run.start).all():
-                pairs = zip(reading.excess.tolist(), self._scaling.limits, strict=True)
-                for g, known in pairs:
-                    if g - known.value_error - known.evaluation_error > known.start_bound:
-                        return True
+            is_start = (self._scaling.to_action(reading.set_points.tolist()) == run.start).all()
+            if is_start and (reading.excess - errors > -self._scaling.margins).any():
+                return True
         return False
 
     def amend(self, plant: PlantDescription, by: str, reason: str) -> tuple[Machine, Amendment]:

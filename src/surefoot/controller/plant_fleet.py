@@ -18,6 +18,7 @@ from surefoot.controller.alarms import LOGGER, Alarm, OnAlarm
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.fleet import Fleet
 from surefoot.controller.journal import now
+from surefoot.controller.live import Amendment
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.machine import Machine, PlantReport
 from surefoot.controller.plant import OnRound, journal_of, refuse_changes
@@ -328,7 +329,7 @@ class PlantFleet:
 
     def _recover(self, names: tuple[str, ...]) -> None:
         """Let members begin anew with larger constants where that is due."""
-        due = {}
+        due: dict[str, tuple[Machine, Amendment]] = {}
         for name in names:
             found = self._machines[name].find_recovery(*self.fleet.get(name))
             if found is not None:

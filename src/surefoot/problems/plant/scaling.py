@@ -109,6 +109,11 @@ class Scaling:
         names = [actuator.name for actuator in self.plant.actuators]
         return np.array([each[name].value if name in each else 0.0 for name in names])
 
+    @property
+    def margins(self) -> FloatArray:
+        """The margin of every limit at the start, in its unit: from 1 to 2."""
+        return np.array([each.start_margin.value for each in self.plant.limits]) / self.limit_units
+
     # --- constants -------------------------------------------------------------------------------
 
     @cached_property
@@ -192,7 +197,8 @@ class Scaling:
     @property
     def first_steps(self) -> FloatArray:
         """How far each actuator may move alone in the first round, in its units."""
-        shares = [-known.start_bound / known.G_g for known in self.limits if known.G_g is not None]
+        pairs = zip(self.limits, self.margins.tolist(), strict=True)
+        shares = [margin / known.G_g for known, margin in pairs if known.G_g is not None]
         return min(shares, default=math.inf) / self.per_unit
 
     # --- there and back --------------------------------------------------------------------------
@@ -253,9 +259,10 @@ def largest_of(limits: Sequence[LimitConstants]) -> LimitConstants:
     if len(slopes) < len(limits):
         raise InvalidValueError("limits must all have G_g to be one, got a smoothness constant")
     columns = zip(*(known.columns for known in limits), strict=True)
+    bounds = [known.start_bound for known in limits]
     return LimitConstants(
         G_g=max(slopes),
-        start_bound=max(known.start_bound for known in limits),
+        start_bound=None if None in bounds else max(b for b in bounds if b is not None),
         value_error=max(known.value_error for known in limits),
         evaluation_error=max(known.evaluation_error for known in limits),
         drift=max(known.drift for known in limits),
