@@ -21,6 +21,7 @@ with_compiler = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is n
 PROGRAM = """
 #include <stdio.h>
 #include "pump.h"
+#define IS_OWN (t % 9 == 8 && t % 7 != 5)
 int main(void)
 {
     static double state[PUMP_STATE], work[PUMP_SCRATCH];
@@ -32,10 +33,10 @@ int main(void)
         printf("%a\\n", set_points[0]);
         READ
         given[0] = GIVEN;
-        played[0] = set_points[0] + 0.25;
+        played[0] = set_points[0] + SHIFT;
         const double *seen = t % 7 == 5 ? NULL : readings;
         if (t == 13) { readings[0] = NAN; }
-        int status = pump_plant_step(state, seen, given, SLOPES t % 9 == 8 ? played : NULL,
+        int status = pump_plant_step(state, seen, given, SLOPES IS_OWN ? played : NULL,
                                      work, &info, set_points);
         if (status != (t == 13 ? PUMP_RANGE : PUMP_OK)) { return 10 + t; }
     }
@@ -59,7 +60,7 @@ def run(folder, plant, **words):
     return [float.fromhex(line) for line in done.stdout.split()]
 
 
-def play(plant, limits, given, slopes=None):
+def play(plant, limits, given, own, slopes=None):
     """Play the same in Python, with the kernel."""
     scaling = Scaling(plant)
     player = player_of(plant, scaling, one_limit=True, start_stands=False)
@@ -68,8 +69,9 @@ def play(plant, limits, given, slopes=None):
     for t in range(40):
         x = scaling.to_set_points(loop.ask())
         points.append(float(x[0]))
-        used = x + 0.25 if t % 9 == 8 else x
-        played = {"action": scaling.to_action(used)} if t % 9 == 8 else {}
+        is_own = t % 9 == 8 and t % 7 != 5
+        used = x + own if is_own else x
+        played = {"action": scaling.to_action(used)} if is_own else {}
         if t == 13:
             continue
         if t % 7 == 5:
@@ -90,10 +92,10 @@ def play(plant, limits, given, slopes=None):
 @with_compiler
 def test_pumps_in_c_have_the_set_points_of_python(tmp_path):
     reading = (
-        "readings[0] = 3.1 - 0.1 * (50.0 - (t % 9 == 8 ? set_points[0] + 0.25 : set_points[0]));"
+        "readings[0] = 3.1 - 0.1 * (50.0 - (IS_OWN ? set_points[0] + SHIFT : set_points[0]));"
     )
-    mine = run(tmp_path, pumps(), READ=reading, GIVEN="25.0", SLOPES="")
-    assert mine == play(pumps(), lambda speed: [pressure_at(speed)], 25.0)
+    mine = run(tmp_path, pumps(), READ=reading, GIVEN="25.0", SLOPES="", SHIFT="0.25")
+    assert mine == play(pumps(), lambda speed: [pressure_at(speed)], 25.0, 0.25)
     assert min(mine) < 45.0
     assert min(map(pressure_at, mine)) >= 2.5
 
@@ -116,16 +118,17 @@ def test_two_limits_and_slopes_in_c(tmp_path):
     plant = replace(
         pumps(), role="learner", has_slopes=True, actuators=(speed,), limits=(pressure, flow)
     )
-    used = "(t % 9 == 8 ? set_points[0] + 0.25 : set_points[0])"
+    used = "(IS_OWN ? set_points[0] + SHIFT : set_points[0])"
     reading = (
         f"readings[0] = 3.1 - 0.1 * (50.0 - {used}); readings[1] = 86.0 + 1.5 * ({used} - 50.0); "
         "const double slopes[2] = {0.1, 1.5};"
     )
-    mine = run(tmp_path, plant, READ=reading, GIVEN="-1.0", SLOPES="slopes,")
+    mine = run(tmp_path, plant, READ=reading, GIVEN="-1.0", SLOPES="slopes,", SHIFT="-0.25")
     other = play(
         plant,
         lambda x: [3.1 - 0.1 * (50.0 - x), 86.0 + 1.5 * (x - 50.0)],
         -1.0,
+        -0.25,
         slopes=[[0.1], [1.5]],
     )
     assert mine == other

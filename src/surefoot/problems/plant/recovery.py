@@ -74,6 +74,7 @@ def least_factor(plant: PlantDescription, readings: Sequence[MeterReading]) -> f
         readings: since the plant began; the last is compared with the others.
 
     Example:
+        >>> import numpy as np
         >>> from surefoot.problems.plant.description import (
         ...     ActuatorDescription, LimitDescription, PlantConstant
         ... )
