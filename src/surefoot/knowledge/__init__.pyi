@@ -82,6 +82,10 @@ from surefoot.knowledge.hull_of_log import (
     LogMemory as LogMemory,
     LogRegion as LogRegion,
 )
+from surefoot.knowledge.limits import (
+    LimitConstants as LimitConstants,
+    certify_limits as certify_limits,
+)
 from surefoot.knowledge.ramp import (
     Ramped as Ramped,
     check_ramp as check_ramp,
