@@ -9,7 +9,7 @@ from surefoot import Ball, Constants, Controller, Feedback, SurefootError
 from surefoot.certified import Certified
 from surefoot.controller import Fleet
 from surefoot.controller.serve import FleetService, Service
-from surefoot.knowledge import Column, Curvature, Errors, Grid, LipschitzHull
+from surefoot.knowledge import Choices, Column, Curvature, Errors, LipschitzHull
 from surefoot.problems.calibration import from_log
 from surefoot.proposers import Descent, Leader
 from surefoot.rules import (
@@ -27,7 +27,7 @@ from surefoot.rules import (
 from surefoot.sets import Box
 
 BOX = Box([-1.0], [1.0])
-GRID = Grid(0.1, BOX)
+GRID = Choices(BOX.lower, BOX.upper, step=0.1)
 BALL = Ball(1.0)
 KNOWN = Constants(R=1.0, G_f=1.0, G_g=1.0, start_slack=0.55)
 BENT = Constants(R=1.0, beta=1.0, start_slack=0.55)
