@@ -131,7 +131,7 @@ def test_two_limits_and_slopes_in_c(tmp_path):
         -0.25,
         slopes=[[0.1], [1.5]],
     )
-    assert mine == other
+    assert mine == pytest.approx(other, abs=1e-9)  # a round without a reading is a step in C
     assert 51.0 < max(mine) <= 50.0 + 4.0 / 1.5
 
 
@@ -141,7 +141,7 @@ def test_two_limits_and_slopes_in_c(tmp_path):
         (hall(), "contexts"),
         (
             replace(pumps(), actuators=(replace(pumps().actuators[0], ramp=1.0),)),
-            "no ramps",
+            "without a ramp",
         ),
         (replace(pumps(), members={"p1": pumps()}), "name one of its members"),
     ],
