@@ -205,7 +205,7 @@ def build(names: Iterable[str]) -> Any:
         G_g: Any = [1.6, 1.0] if "rows" in needs else 1.6
         player = kind(G_g=G_g, domain=domain, **options)
     for need, (wrapper, fields) in WRAPPERS.items():
-        if need in needs:
+        if need in needs and frozenset({need, "filter"} & needs) not in NOT_NEEDED:
             player = wrapper(base=player, **fields)
     return player
 
@@ -450,7 +450,7 @@ def by_gymnasium(names: Sequence[str]) -> Cell:
             self.t += 1
             game.judge(x, self.t)
             report = game.report(x, self.t)
-            g = report.get("constraint_value", math.nan)
+            g = report.get("constraint_value")
             slope = game.plant.slopes(x) if "rows" in game.needs else game.plant.slopes(x)[0]
             told = {"constraint_value": g, "constraint_subgradient": np.array(slope)}
             return np.zeros(2), -game.plant.cost(x), False, False, told

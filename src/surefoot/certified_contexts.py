@@ -26,6 +26,7 @@ class Plan(NamedTuple):
         within: the set that was announced; None for none.
         origin_holds: whether the origin was certified in the context of its round.
         holds: whether the action at hand is certified in the context of its round.
+        is_unknown: whether the context of the round stays unknown, so that no reading counts.
     """
 
     proposal: Array
@@ -33,6 +34,7 @@ class Plan(NamedTuple):
     within: Set | None = None
     origin_holds: bool = False
     holds: bool = False
+    is_unknown: bool = False
 
 
 class InContexts:
@@ -52,7 +54,8 @@ class InContexts:
         """
         before: Context | None = state.memory.before if current else state.memory.context
         if not isinstance(context, Context):
-            if before is None and state.memory.before is not None:
+            is_unknown = state.plan is not None and state.plan.is_unknown
+            if before is None and state.memory.before is not None and not is_unknown:
                 rule = "that of the current round first, which is unknown"
                 raise checks.invalid("context", rule, context)
 
@@ -80,7 +83,9 @@ class InContexts:
         memory = self.knowledge.announce(state.memory, context)
         learner, proposal = self.proposer.aim(state.learner, plan.proposal, context)
         if not memory.rounds:
-            return state._replace(memory=memory, learner=learner), Info(state.x, proposal=state.x)
+            plan = plan._replace(is_unknown=False)
+            after = state._replace(memory=memory, learner=learner, plan=plan)
+            return after, Info(state.x, proposal=state.x)
         region = self.knowledge.region(memory, self.knowledge.errors)
         if self.ramp is not None:
             last = (plan.origin, self.ramp, plan.origin_holds)
@@ -88,7 +93,7 @@ class InContexts:
         region = region.within(plan.within)
         new = freeze(region.nearest(proposal))
         region.must_certify(new, self.knowledge.domain)
-        plan = plan._replace(holds=True)
+        plan = plan._replace(holds=True, is_unknown=False)
         after = state._replace(x=new, memory=memory, learner=learner, plan=plan)
         return after, Info(new, proposal, region)
 
@@ -99,9 +104,9 @@ class InContexts:
         learner = self.proposer.interrupt(state.learner)
         return state._replace(learner=learner, plan=state.plan._replace(proposal=x))
 
-    def stand_at(self, state: Memory, x: Array, context: Context) -> Memory:
-        """Return the state that plays x in a context, without a region."""
+    def stand_at(self, state: Memory, x: Array, context: Context | None) -> Memory:
+        """Return the state that plays x in a context, or in an unknown one, without a region."""
         memory = self.knowledge.announce(state.memory, context)
         learner = self.proposer.interrupt(state.learner)
-        plan = state.plan._replace(holds=False)
+        plan = state.plan._replace(holds=False, is_unknown=context is None)
         return state._replace(x=freeze(x.copy()), memory=memory, learner=learner, plan=plan)

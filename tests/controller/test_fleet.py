@@ -451,7 +451,7 @@ def test_a_forged_journal_of_a_fleet_is_refused_in_a_sentence(what, tmp_path):
         assert not replay(path).is_same
 
 
-@pytest.mark.parametrize("kind", ["amend", "plant"])
+@pytest.mark.parametrize("kind", ["plant"])
 def test_a_reserved_record_is_refused_by_every_reader(kind, tmp_path):
     path = tmp_path / "one.jsonl"
     with Controller(PLAYERS["leader"], np.zeros(D), journal=path) as loop:

@@ -118,7 +118,7 @@ def test_the_page_has_every_command_every_key_and_every_kind_of_error(service):
     kinds = ("request", "invalid", "contradiction", "journal", "internal")
     told = said(service, {"do": "tell", "x": 1})["error"]
     keys = told.removeprefix("tell takes ").partition(", got")[0].split(", ")
-    assert len(keys) == 13
+    assert len(keys) == 14
     explained = said(service, {"do": "explain"}).keys() - {"ok"}
     for word in (*found["commands"], *keys, *kinds, *explained):
         assert f"`{word}`" in page, word

@@ -159,6 +159,7 @@ SAMPLES = {
     "direction": np.array([0.6, 0.8]),
     "hint": np.array([0.6, -0.8]),
     "context": Context(np.zeros(1)),
+    "readings": np.array([26.5]),
 }
 """A value for each field, other than in the round below: a new field needs one here."""
 

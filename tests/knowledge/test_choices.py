@@ -493,7 +493,7 @@ def test_what_is_projected_is_a_choice_and_the_nearest(choices):
             lambda: RegionFilter(
                 knowledge=LipschitzHull(G_g=1.0, domain=OffOr([2.0, 6.0], 9.0)), ramp=5.0
             ),
-            "ramp must be at least 6, or entry 1 could never leave 0",
+            "ramp must be at least 6, because entry 1 leaves 0 in one step of 6",
         ),
         (
             lambda: RegionFilter(

@@ -560,7 +560,7 @@ def test_a_wrapper_would_not_keep_a_ramp_and_refuses_it():
     moving = LeaderFollower(G_g=0.5, domain=Ball(2.0), ramp=0.1, drift=0.001)
     with pytest.raises(ValueError, match="Theorem R needs the reading of the last action, so"):
         Delayed(base=moving, delay=2, copies=False)
-    with pytest.raises(ValueError, match="CostProbing must have a base without a ramp: probes jum"):
+    with pytest.raises(ValueError, match="CostProbing must have a base without a ramp: after an"):
         CostProbing(base=base, length=0.01)
 
 

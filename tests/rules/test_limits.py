@@ -413,7 +413,7 @@ def test_what_is_unsupported_is_rejected_in_a_sentence():
         LeaderFollower(**known, **context, ramp=0.1)
     with pytest.raises(InvalidValueError, match="ramp must be that of a LipschitzHull"):
         LeaderFollower(**known, ramp=0.1, drift=1e-3)
-    with pytest.raises(InvalidValueError, match="G_g must be one number, because a value does not"):
+    with pytest.raises(InvalidValueError, match="G_g must be one number for ValuesFollower, which"):
         ValuesFollower(**known)
     player = LeaderFollower(**known)
     for g, s in ((-0.5, np.eye(2)), (np.full(3, -0.5), np.ones((3, 2))), (np.full(3, -0.5), None)):

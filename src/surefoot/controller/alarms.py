@@ -21,6 +21,7 @@ LEVELS = {
     "order": logging.WARNING,
     "journal": logging.WARNING,
     "hint": logging.WARNING,
+    "context": logging.WARNING,
 }
 """The level of each kind. A contradiction of only the regret bound is a warning."""
 
@@ -33,7 +34,8 @@ class Alarm(NamedTuple):
         kind: a "contradiction" of a premise; "refused", a round that was rejected for one; a
             "violation", g > 0; a "deviation", an action other than the one asked for; a round that
             is "missing"; "remeasure", the anchor is measured again in the next round; an
-            operator's "order"; an event of the "journal"; the first invalid "hint".
+            operator's "order"; an event of the "journal"; the first invalid "hint"; a round whose
+            "context" is unknown.
         sentence: in words.
         level: of the standard library's ``logging``.
     """

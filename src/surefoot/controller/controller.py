@@ -8,7 +8,7 @@ from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, emit
 from surefoot.controller.decide import announce, decide
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import read_context, read_feedback
+from surefoot.controller.feedback import check_unknown, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position
 from surefoot.controller.live import Live, player_difference
 from surefoot.controller.loop import Missing, Run
@@ -288,6 +288,7 @@ class Controller(Live):
         hint: ArrayLike | None = None,
         context: object = None,
         drift: float | None = None,
+        readings: ArrayLike | None = None,
     ) -> None:
         """Report what was observed at the current action, and advance to the next.
 
@@ -317,6 +318,7 @@ class Controller(Live):
                 that is known later.
             drift: how far g may rise until the next round, for knowledge that takes it
                 (``AnnouncedDrift``), instead of a context.
+            readings: what meters showed, in their own units, for the journal; NaN for none.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -340,6 +342,7 @@ class Controller(Live):
             None,
             hint,
             place,
+            readings,
         )
         with self._lock:  # of two threads that tell one round, one is rejected
             (run, loop), at = self._now
@@ -363,7 +366,9 @@ class Controller(Live):
         if decision.error is not None:
             raise decision.error
 
-    def announce(self, *, context: object = None, drift: float | None = None) -> None:
+    def announce(
+        self, *, context: object = None, drift: float | None = None, unknown: bool = False
+    ) -> None:
         """Announce the context of the current round before it is played: ask for its action again.
 
         Until the round is told, another context may be announced, which replaces the first.
@@ -371,6 +376,8 @@ class Controller(Live):
         Args:
             context: as for :meth:`tell`.
             drift: likewise.
+            unknown: whether nobody knows it: then the start is played, which its ``start_bound``
+                proves, and the round is told with ``missing=True``.
 
         Raises:
             InvalidValueError: for invalid input; nothing has changed then.
@@ -379,6 +386,10 @@ class Controller(Live):
         with self._lock:
             run, loop = self._now[0]
             place = read_context(run, loop.state, context, drift, current=True)
+            if unknown:
+                check_unknown(run, place)
+                self._order("announce", {None: {"context": None}})
+                return
             if place is None:
                 raise InvalidValueError("context must be given to announce, got None")
             self._order("announce", {None: {"context": encode(place)}})

@@ -660,7 +660,7 @@ def _in_context(run: Run, loop: LoopState, context: Context) -> LoopState:
     return loop._replace(state=state, info=info, proof=None, cut=None, refused=())
 
 
-def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
+def at_start(run: Run, loop: LoopState, context: Context | None) -> LoopState:
     """Return the state at the start, in any context; proved if its bound holds in every round.
 
     A start that was measured above its bound is not proved. Without a bound, fall back to the
@@ -672,7 +672,8 @@ def at_start(run: Run, loop: LoopState, context: Context) -> LoopState:
     start = loop.x if anchor is None else anchor.x
     is_above = any(b.constant == "anchor" for b in loop.breaches)
     bound = math.inf if anchor is None or anchor.ages or is_above else float(anchor.value)
-    reason = "no region is asked" if loop.halt is None else loop.halt.reason
+    reason = "no region is asked" if context is not None else "the context is unknown"
+    reason = reason if loop.halt is None else loop.halt.reason
     far, drift = float(np.linalg.norm(start - origin)), run.errors.drift
     if run.pace is not None and far > run.pace:
         share = run.pace / far
@@ -698,8 +699,14 @@ def _fallback_query(
     return FallbackQuery(t, x, bound, anchor, drift, halt.reason, convex, pace=run.pace)
 
 
-def announce(run: Run, loop: LoopState, context: Context) -> Decision:
-    """Return the decision after the context of the current round is announced, or again."""
+def announce(run: Run, loop: LoopState, context: Context | None) -> Decision:
+    """Return the decision after the context of the current round is announced, or again.
+
+    In an unknown context the start is played: its bound is for every one.
+    """
+    if context is None:
+        words = f"round {loop.round}: its context is unknown, and the start is played"
+        return Decision(at_start(run, loop, None), alarms=(Alarm.of(loop.round, "context", words),))
     try:
         return Decision(_in_context(run, loop, context))
     except (CertificateError, EmptyRegionError) as error:
@@ -726,8 +733,9 @@ def apply_order(
     if kind == "announce":
         return announce(run, loop, decode(order["context"]))
     reason, level = order["reason"], None
-    if kind == "resume":
-        after, what, level = _resume(run, loop, order, then or run), "resumed", logging.INFO
+    if kind in ("resume", "amend"):
+        after, level = _resume(run, loop, order, then or run), logging.INFO
+        what = "resumed" if kind == "resume" else f"amended by {order['by']}"
         how: How = "stepped"
         if after.is_refuted:
             reason, level = f"{reason}; what was contradicted still is: nothing is proved", None
@@ -771,6 +779,9 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
     """Return the state of a loop that goes on, or of a new player at its start."""
     if not order.get("fresh"):
         return loop._replace(halt=None)
+    if order["kind"] == "amend" and then.standing is not None:
+        # What was read before counts no more; the new start is declared safe in every round.
+        loop = loop._replace(anchor=then.standing)
     # It may start there because it is the anchor, or because the user says so.
     t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     since = 0

@@ -14,13 +14,20 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import FIELDS, Feedback, refuse_unused
 from surefoot.core.types import Array, Context, Number, Set, State
 
-__all__ = ["RoundInput", "read_array", "read_context", "read_feedback", "refuse_unfinite"]
+__all__ = [
+    "RoundInput",
+    "check_unknown",
+    "read_array",
+    "read_context",
+    "read_feedback",
+    "refuse_unfinite",
+]
 
 _FLOAT64 = np.dtype(np.float64)
 _COUNT = len(FIELDS)
 _BOUNDS = {field.name: field.needs for field in FIELDS if field.reader == "bound"}
 """The bounds on errors, and what each is of."""
-_STILL_KNOWN = ("hint", "context", "age", "action")
+_STILL_KNOWN = ("hint", "context", "age", "action", "readings")
 _BESIDE = tuple(field.name for field in FIELDS if field.reader not in _STILL_KNOWN)
 """The fields that a round without a measurement cannot have."""
 
@@ -82,6 +89,13 @@ def read_feedback(
     """
     if missing is not False:
         return _read_missing(run, state, feedback, missing, drift)
+    certified: Any = state
+    plan = certified.plan if run.in_contexts else None
+    if plan is not None and plan.is_unknown:
+        raise InvalidValueError(
+            "missing must be True in a round whose context is unknown: what is read there says "
+            "nothing of another context"
+        )
     usual, first, ignored = _is_usual(feedback, drift), run.first, ""
     if not usual:
         feedback, ignored = _read_seldom(run, state, feedback, drift)
@@ -103,8 +117,9 @@ def _is_usual(feedback: Feedback, drift: object) -> bool:
     """Return whether a round reports nothing that few rounds do, and no field that came later."""
     if len(feedback) != _COUNT:
         return False
-    _, _, _, _, value, slope, action, _, _, within, direction, hint, context = feedback
-    return value is slope is action is within is direction is hint is context is drift is None
+    _, _, _, _, value, slope, action, _, _, within, direction, hint, context, readings = feedback
+    is_plain = value is slope is action is within is direction is hint is context is None
+    return is_plain and readings is drift is None
 
 
 def _read_proposal(run: Run, x: Array, feedback: Feedback) -> Array | None:
@@ -140,6 +155,8 @@ def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> t
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
     if feedback.action is not None:
         fields["action"] = _read_action(run, state, feedback.action)
+    if feedback.readings is not None:
+        fields["readings"] = _read_readings(feedback.readings)
     if feedback.hint is not None:
         try:
             fields["hint"] = read_array(feedback.hint, "hint", state.x.shape, "that of the action")
@@ -176,6 +193,21 @@ def read_context(
     return place
 
 
+def check_unknown(run: Run, place: Context | None) -> None:
+    """Raise unless the context of a round may be announced as unknown."""
+    if place is not None:
+        raise checks.invalid("unknown", "False beside a context", True)
+    if not run.in_contexts:
+        raise InvalidValueError(f"unknown must be False without contexts, got {run.name}")
+    if run.algorithm.knowledge.context.argument == "drift":
+        raise InvalidValueError("unknown must be False for a drift: tell how large it may be")
+    if run.standing is None:
+        raise InvalidValueError(
+            f"unknown must be False for {run.name} without a start_bound: in an unknown context "
+            "nothing else certifies an action (Theorem X1)"
+        )
+
+
 def _read_missing(
     run: Run, state: State, feedback: Feedback, missing: object, drift: object
 ) -> RoundInput:
@@ -185,7 +217,18 @@ def _read_missing(
         raise InvalidValueError("missing must come without a measurement, got one")
     context = read_context(run, state, feedback.context, drift)
     action = None if feedback.action is None else _read_action(run, state, feedback.action)
-    return RoundInput(Feedback(action=action, context=context), is_missing=True)
+    readings = None if feedback.readings is None else _read_readings(feedback.readings)
+    still = Feedback(action=action, context=context, readings=readings)
+    return RoundInput(still, is_missing=True)
+
+
+def _read_readings(value: object) -> Array:
+    """Return what meters showed, for the journal: a vector, with NaN for no reading."""
+    rule = "a vector of numbers, NaN for no reading"
+    numbers: Array = np.array(checks.to_numbers(value, "readings", rule), dtype=np.float64)
+    if numbers.ndim != 1 or np.isinf(numbers).any():
+        raise checks.invalid("readings", rule, value)
+    return numbers
 
 
 def _read_number(value: object, x: Array, name: str, least: float = -math.inf) -> float:

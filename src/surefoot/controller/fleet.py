@@ -10,7 +10,7 @@ from surefoot.controller import records
 from surefoot.controller.alarms import OnAlarm, emit
 from surefoot.controller.configuring import reaction_of
 from surefoot.controller.explanation import Explanation, explain
-from surefoot.controller.feedback import read_array, read_context
+from surefoot.controller.feedback import check_unknown, read_array, read_context
 from surefoot.controller.journal import Journal, Position
 from surefoot.controller.live import Live, player_difference
 from surefoot.controller.loop import POLICIES, Missing, Run, check_text
@@ -252,6 +252,7 @@ class Fleet(Live):
         hint: ArrayLike | None = None,
         context: Sequence[object] | None = None,
         drift: Sequence[float] | None = None,
+        readings: ArrayLike | None = None,
         members: Sequence[str] | None = None,
     ) -> None:
         """Report what was observed at the current actions, and advance members to the next.
@@ -272,6 +273,7 @@ class Fleet(Live):
             hint: a forecast of each next cost's gradient, (n, d), for rules that use one.
             context: that of the next round for each member, for knowledge of contexts.
             drift: how far g of each may rise until then, for knowledge that takes it.
+            readings: what the meters of each showed, (n, k), for the journal; NaN for none.
             members: the names of those that are told, in the order of rows; None for all.
 
         Raises:
@@ -289,6 +291,7 @@ class Fleet(Live):
             "slope_error": slope_error,
             "within": within,
             "hint": hint,
+            "readings": readings,
         }
         with self._lock:
             before, at = self._now
@@ -314,6 +317,7 @@ class Fleet(Live):
         *,
         context: Sequence[object] | None = None,
         drift: Sequence[float] | None = None,
+        unknown: bool = False,
         members: Sequence[str] | None = None,
     ) -> None:
         """Announce the contexts of the current round, as :meth:`Controller.announce`: ask again.
@@ -321,9 +325,18 @@ class Fleet(Live):
         Args:
             context: one for each member.
             drift: likewise.
+            unknown: whether nobody knows them, as for :meth:`Controller.announce`.
             members: the names of those whose context it is; None for all.
         """
         with self._lock:
+            if unknown:
+                if context is not None or drift is not None:
+                    raise checks.invalid("unknown", "False beside contexts", True)
+                names = self._names(members)
+                for name in names:
+                    check_unknown(self._now[0].get(name)[0], None)
+                self._order("announce", {name: {"context": None} for name in names})
+                return
             self._order("announce", self._read_contexts(members, context, drift, current=True))
 
     # --- orders ----------------------------------------------------------------------------------
@@ -595,6 +608,18 @@ def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any])
                 raise checks.invalid(field.name, f"a list of {len(places)}", part)
             columns[field.name] = list(part)
             continue
+        if field.reader == "readings":
+            columns[field.name] = _read_readings(part, len(places))
+            continue
         shape = (len(places), *(d,) * _SHAPES[field.reader])
         columns[field.name] = read_array(part, field.name, shape, "an entry for each member")
     return columns
+
+
+def _read_readings(value: Any, count: int) -> FloatArray:
+    """Return what meters showed: a row for each member, NaN for no reading."""
+    rule = f"an array with {count} rows, one for each member"
+    rows: FloatArray = np.array(checks.to_numbers(value, "readings", rule), dtype=np.float64)
+    if rows.ndim != 2 or len(rows) != count:
+        raise checks.invalid("readings", rule, rows.shape)
+    return rows

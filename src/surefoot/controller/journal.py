@@ -25,7 +25,8 @@ kind           says
 "rebuilt"      that the rounds since a snapshot were derived again elsewhere, with other last bits
 "continued"    that the run goes on in another file, which begins with this line's digest
 "closed"       that the writer has left
-"amend"        reserved, as "plant" is: this version writes none, and reads no journal that has one
+"amend"        that a plant is described anew: by whom, why, the changes, and the new start
+"plant"        reserved: this version writes none, and reads no journal that has one
 =============  =================================================================================
 
 **One or many.** The journal of a fleet has the same records, each with the name of its
@@ -81,7 +82,7 @@ _CONTINUED = b'{"kind":"continued"'
 _LARGEST_HEAD = 1 << 26
 _PAGE = 4096
 _ROUNDS = (b'{"kind":"round"', b'{"kind":"rounds"')
-_RESERVED = ("amend", "plant")
+_RESERVED = ("plant",)
 _UNITS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 _SHARE = 20  # of the bytes between two snapshots, what a snapshot has
 _SHARE_OF_MANY = 4  # the same in the journal of a fleet, whose rounds take longer to repeat

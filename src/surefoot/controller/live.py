@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from surefoot.controller import records
 from surefoot.controller.alarms import Alarm, OnAlarm, emit
@@ -23,11 +23,27 @@ from surefoot.core.plain import Data, PlainTable, encode
 from surefoot.core.types import ArrayLike, Player
 from surefoot.guarantees import Guarantee, Tuned
 
-__all__ = ["JournalWarning", "Live", "player_difference"]
+__all__ = ["Amendment", "JournalWarning", "Live", "player_difference"]
 
 
 class JournalWarning(UserWarning):
     """Warn that a journal ended in the middle of a record, or was written elsewhere."""
+
+
+class Amendment(NamedTuple):
+    """What changes what is known of a plant, for the journal.
+
+    Attributes:
+        run: what is played from then on, from its start.
+        by: whose change it is.
+        reason: in words.
+        changes: the path of each key that changes, its old value and its new one.
+    """
+
+    run: Run
+    by: str
+    reason: str
+    changes: tuple[tuple[str, Data, Data], ...]
 
 
 class Live:
@@ -161,6 +177,16 @@ class Live:
                     what |= {**records.player_of(run), "fresh": player is not None}
                     runs[name] = run
             self._order("resume", orders, runs)
+
+    def _amend(self, amended: Mapping[Name, Amendment]) -> None:
+        """Let members begin anew at their starts, by what is known of their plants now."""
+        orders, runs = {}, {}
+        with self._lock:
+            for name, amendment in amended.items():
+                what = amendment._asdict()
+                runs[name] = what.pop("run")
+                orders[name] = {**what, **records.player_of(runs[name]), "fresh": True}
+            self._order("amend", orders, runs)
 
     # --- the journal -----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Axes, PerRow, Span
+from surefoot.core.plain import PlainTable
 from surefoot.core.types import (
     Array,
     ArrayLike,
@@ -64,6 +65,7 @@ class Run:
         start: the first action.
         on_contradiction: what to do when the data contradict a premise.
         on_missing: what to do in a round without a measurement.
+        plant: of a plant file, what it says (:mod:`surefoot.problems.plant`); None without one.
     """
 
     algorithm: Any
@@ -71,6 +73,7 @@ class Run:
     start: FloatArray
     on_contradiction: str = "raise"
     on_missing: str = "hold"
+    plant: PlainTable | None = None
 
     @classmethod
     def of(cls, player: Any, start: ArrayLike, **policies: str) -> Self:
@@ -268,8 +271,16 @@ class LoopState(NamedTuple):
     def awaits_context(self) -> bool:
         """Whether the context of the current round, and so its action, is still unknown."""
         state: Any = self.state
+        if not isinstance(state, CertifiedState) or state.plan is None:
+            return False
+        return state.memory.context is None and not state.plan.is_unknown
+
+    @property
+    def has_no_context(self) -> bool:
+        """Whether the context of the current round stays unknown: then no reading counts."""
+        state: Any = self.state
         is_certified = isinstance(state, CertifiedState) and state.plan is not None
-        return is_certified and state.memory.context is None
+        return is_certified and bool(state.plan.is_unknown)
 
     @property
     def is_safe(self) -> bool:

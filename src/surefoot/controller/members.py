@@ -482,12 +482,12 @@ def _step_at_once(rounds: Array, group: Group, report: Report, told: Array) -> S
 
 
 def _reports_seldom(columns: Mapping[str, Any]) -> Array:
-    """Return which rows of a report have a field that the kernel does not take for many."""
+    """Return which rows of a report have a field that the columns of a line do not have."""
     size = len(columns["constraint_value"])
     seldom = np.zeros(size, dtype=bool)
     for field in FIELDS:
         part = columns.get(field.name)
-        if part is None or field.name in _AT_ONCE or field.kernel == "ignores":
+        if part is None or field.name in _AT_ONCE:
             continue
         if isinstance(part, np.ndarray):
             seldom |= ~np.isnan(part.reshape(size, -1)).all(axis=1)

@@ -532,7 +532,7 @@ def _halt_in(loop: PlainTable) -> str | None:
     return None if halt is None else str(halt["reason"])
 
 
-_ORDERS = ("hold", "retreat", "resume", "joined", "left")
+_ORDERS = ("hold", "retreat", "resume", "amend", "joined", "left")
 
 
 def _notes_in(line: Mapping[str, Any]) -> list[JournalNote]:

@@ -96,7 +96,8 @@ def header_of(members: Solo | Members, **writing: object) -> PlainTable:
     players: dict[Any, int] = {}
     encoded, places = [], []
     for run in members.runs:
-        key = (id(run.algorithm), id(run.guarantee), run.on_contradiction, run.on_missing)
+        policies = (run.on_contradiction, run.on_missing)
+        key = (id(run.algorithm), id(run.guarantee), id(run.plant), *policies)
         if key not in players:
             players[key] = len(players)
             encoded.append({n: part for n, part in player_of(run).items() if n != "start"})
@@ -122,14 +123,15 @@ def engine_of(members: Solo | Members) -> str:
 
 
 def player_of(run: Run) -> PlainTable:
-    """Return what is played, and how, as plain data."""
-    return {
+    """Return what is played, and how, as plain data; of a plant file, what it says, too."""
+    player = {
         "player": encode(run.algorithm, leave_out=True, name="algorithm"),
         "guarantee": encode(run.guarantee, leave_out=True, name="guarantee"),
         "start": encode(run.start),
         "on_contradiction": run.on_contradiction,
         "on_missing": run.on_missing,
     }
+    return player if run.plant is None else {**player, "plant": run.plant}
 
 
 def encode_loop(loop: LoopState) -> Any:
@@ -328,7 +330,11 @@ def run_from(
             f"one, {__version__}, cannot make again: {first_line(error)}"
         ) from error
     with reading_back(name, "player"):
-        run = Run(player, guarantee, checks.to_vector(decode(data["start"]), "start"))
+        plant = data.get("plant")
+        if plant is not None and not isinstance(plant, dict):
+            raise NotPlainError("its plant is no table")
+        start = checks.to_vector(decode(data["start"]), "start")
+        run = Run(player, guarantee, start, plant=plant)
         return run.with_policies(**{n: data[n] for n in ("on_contradiction", "on_missing")})
 
 

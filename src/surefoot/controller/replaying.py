@@ -166,7 +166,8 @@ class _Reading:
 
     def take(self, line: bytes) -> None:
         """Take the next line."""
-        is_other = b',"player":' in line and b'"kind":"resume"' in line
+        is_other = b'"kind":"amend"' in line
+        is_other |= b',"player":' in line and b'"kind":"resume"' in line
         if line.startswith(_STATES) or line.startswith(_CHANGES) or is_other:
             self._look()
             self._take_state(line)
@@ -187,7 +188,7 @@ class _Reading:
             self._leave(record["member"])
         elif kind == "joined":
             self._join(record, len(line))
-        elif kind in ("resume", "orders"):
+        elif kind in ("resume", "amend", "orders"):
             self._take_players(record, len(line))
             self._take_actions(record)
         self.names = tuple(self.runs)
@@ -273,6 +274,8 @@ class _Reading:
         """Take the players that an order brings."""
         for name, each in records.expand(self.names, record):
             if "player" not in each:
+                if each["kind"] == "amend":
+                    raise NotPlainError("an amendment names no player")
                 continue
             if is_another(self.players[name], each):
                 raise self._another()
@@ -346,7 +349,8 @@ def is_another(player: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     """Return whether a line has another player than before without a fresh start."""
     if "player" not in record or record.get("fresh"):
         return False
-    return any(record[name] != player[name] for name in ("player", "guarantee", "start"))
+    names = ("player", "guarantee", "start", "plant")
+    return any(record.get(name) != player.get(name) for name in names)
 
 
 def restore(reader: Reader, given: Mapping[str, object], at_least: int = 0) -> End:
@@ -566,7 +570,7 @@ class Shadow:
         self.player = record if "player" in record else self.player
         if kind == "round":
             return self._take_round(record)
-        if kind in ("announce", "hold", "retreat", "resume"):
+        if kind in ("announce", "hold", "retreat", "resume", "amend"):
             then = self.run
             if "player" in record:
                 then = records.run_from(self.reader, record, self.given, size)

@@ -294,7 +294,7 @@ _ROWS = ("gradient", "slopes", "action", "hint")
 _NUMBERS = {
     field.name: field.reader in _ROWS
     for field in FIELDS
-    if field.fleet and field.reader not in ("set", "context")
+    if field.fleet and field.reader not in ("set", "context", "readings")
 }
 """The columns of numbers that a fleet is told, and whether an entry is a vector."""
 

@@ -34,6 +34,8 @@ class Feedback(NamedTuple):
         slope_error: a bound on the error of ``constraint_subgradient``.
         action: the action of the measurements, if not that of the state.
         age: the number of rounds since the measurement; 0 in the round itself.
+        readings: what meters showed, in their own units; NaN for none. It is for the journal, and
+            no rule uses it.
 
     Information about the next round:
 
@@ -58,10 +60,21 @@ class Feedback(NamedTuple):
     direction: Array = None
     hint: Array = None
     context: Context | None = None
+    readings: Array = None
 
 
 Reader: TypeAlias = Literal[
-    "gradient", "values", "slopes", "number", "bound", "action", "age", "set", "hint", "context"
+    "gradient",
+    "values",
+    "slopes",
+    "number",
+    "bound",
+    "action",
+    "age",
+    "set",
+    "hint",
+    "context",
+    "readings",
 ]
 
 
@@ -112,6 +125,7 @@ FIELDS: tuple[FeedbackField, ...] = (
     ),
     FeedbackField("hint", "hint", "next", "python", "hint"),
     FeedbackField("context", "context", "next", "python", "context"),
+    FeedbackField("readings", "readings", "seen", "ignores", "readings", for_all=True),
 )
 """The fields of :class:`Feedback`, in their order."""
 

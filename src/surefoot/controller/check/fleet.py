@@ -19,7 +19,7 @@ _POLICIES = "on_contradiction on_missing"
 _VECTORS = ("cost_gradient", "proposal", "constraint_subgradient")
 _KEYS = {kind: f"kind member round {keys}" for kind, keys in RECORDS.items()}
 _TOLD = {kind: _KEYS[kind] for kind in ("round", "refused")}
-_ORDERS = {kind: _KEYS[kind] for kind in ("announce", "hold", "retreat", "resume")}
+_ORDERS = {kind: _KEYS[kind] for kind in ("announce", "hold", "retreat", "resume", "amend")}
 _AXES = 8
 """How many axes a part of a state may have: a product of more could be as long as the file."""
 

@@ -8,16 +8,18 @@ from .exact import WrongError
 
 __all__ = ["FLEET", "LINES", "RECORDS", "need_keys", "need_only", "refuse_strangers"]
 
-_PLAYER = "player guarantee start on_contradiction on_missing"
+_PLAYER = "player guarantee start on_contradiction on_missing plant"
 _FILE = "format surefoot created engine rotate durable_every rounds part after"
 RECORDS = {
     "round": "cost_gradient proposal constraint_value constraint_subgradient cost_value "
-    "value_error slope_error within hint context played missing how why breaches next certificate",
+    "value_error slope_error within hint context played readings missing how why breaches next "
+    "certificate",
     "announce": "context next certificate",
     "refused": "breaches",
     "hold": "reason next certificate",
     "retreat": "reason speed next certificate",
     "resume": f"reason fresh loop next certificate {_PLAYER}",
+    "amend": f"by reason changes fresh loop next certificate {_PLAYER}",
 }
 """What a record of each kind may have beside its kind, round and time. A key that is misspelt would
 mean that it is not there, and one that is not known could say anything."""
@@ -48,7 +50,7 @@ FLEET = {
     "rebuilt": "kind round digest time state sentence",
 }
 """The keys of a line of a fleet's journal."""
-_RESERVED = ("amend", "plant")
+_RESERVED = ("plant",)
 
 
 def refuse_strangers(table: dict[str, Any], kinds: dict[str, str], what: str) -> str:
