@@ -128,6 +128,7 @@ class Scaling:
             evaluation_error=2.0**-53 * FAR * (abs(limit.bound) + margin) / unit,
             drift=drift * self.plant.round_minutes / unit * (_UP if drift else 1.0),
             columns=tuple(self._column(limit, i, unit) for i in range(len(self.plant.contexts))),
+            is_convex=limit.is_convex,
         )
 
     def _lipschitz(self, limit: LimitDescription, unit: float) -> float | None:
