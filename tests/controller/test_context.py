@@ -22,13 +22,13 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
-    Grid,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.proposers.proposals import Proposals
@@ -376,7 +376,7 @@ def test_told_drift_is_a_context():
 
 
 def test_before_its_context_there_is_no_action_that_could_be_off_the_grid(tmp_path):
-    path, grid = tmp_path / "run.jsonl", Grid(0.05, BOX)
+    path, grid = tmp_path / "run.jsonl", Choices(BOX.lower, BOX.upper, step=0.05)
     controller = Controller(filtering(domain=grid), [0.0, 0.0], context=20.0, journal=path)
     play(controller, 6)
     controller.retreat("slowly", speed=0.03)

@@ -13,6 +13,7 @@ from surefoot.knowledge import (
     Anchor,
     AnnouncedDrift,
     AverageLimit,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
@@ -20,7 +21,6 @@ from surefoot.knowledge import (
     Curvature,
     EmptyRegionError,
     Errors,
-    Grid,
     HullMemory,
     LipschitzHull,
     OnePoint,
@@ -597,7 +597,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         ),
         (
             0.1,
-            LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
+            LipschitzHull(G_g=1.0, reach=2.0, domain=Choices(step=0.02), errors=Errors(drift=0.1)),
             "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
@@ -619,7 +619,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
             0.1,
             ContextHull(
                 G_g=1.0,
-                domain=Grid(0.02, Box([-1.0], [1.0])),
+                domain=Choices([-1.0], [1.0], step=0.02),
                 context=Column(adds=1.0, changes=0.1),
                 start_bound=-0.1,
             ),

@@ -198,8 +198,14 @@ class Scaling:
         return self.to_action([each.start for each in self.plant.actuators])
 
     def to_action(self, set_points: Sequence[float]) -> FloatArray:
-        """Return the action of set points, exactly."""
-        return np.asarray(set_points, dtype=np.float64) * self.per_unit
+        """Return the action of set points, exactly.
+
+        A set point that is a whole multiple of a step but for rounding, as 0.3 is of 0.1, is that
+        multiple as float64 multiplies it: so it is a choice.
+        """
+        pairs = zip(set_points, self.plant.actuators, strict=True)
+        points = [value if each.step is None else _snap(value, each.step) for value, each in pairs]
+        return np.asarray(points, dtype=np.float64) * self.per_unit
 
     def to_set_points(self, action: FloatArray) -> FloatArray:
         """Return the set points of an action, exactly."""
@@ -272,6 +278,14 @@ def _join(columns: Sequence[Column]) -> Column:
     worse = ways.pop() if len(ways) == 1 else None
     steepest = max(column.slope for column in columns)
     return Column(G_c=steepest, worse=worse, changes=first.changes)
+
+
+def _snap(value: float, step: float) -> float:
+    """Return the whole multiple of a step that a value is but for rounding; else the value."""
+    if not abs(value) < 2.0**50 * step:
+        return value
+    multiple = round(value / step) * step
+    return multiple if abs(multiple - value) <= 2.0**-50 * abs(value) else value
 
 
 def _power_below(number: float) -> float:
