@@ -9,7 +9,7 @@ import pytest
 from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pressure_at, pumps
 
 from surefoot import replay
-from surefoot.controller import Plant, PlantFleet, PremiseError
+from surefoot.controller import Controller, Plant, PlantChangedError, PlantFleet, PremiseError
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import decode
 from surefoot.problems.plant import PolicyDescription
@@ -392,3 +392,118 @@ def test_one_plant_is_no_fleet_and_a_fleet_no_plant():
         Plant.of(fleet_of_pumps())
     with pytest.raises(InvalidValueError, match="got none: open it with Plant"):
         PlantFleet.of(pumps())
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+FILE = """
+surefoot = 1
+name = "pumps"
+round = "1 min"
+journal = "pumps.jsonl"
+
+[actuator.speed]
+unit = "Hz"
+range = [25, 50]
+start = 50
+
+[limit.pressure]
+unit = "bar"
+at_least = 2.5
+meter_error = 0.02
+start_margin = 0.5
+steepness = { speed = 0.12 }
+"""
+
+FLEET_FILE = (
+    FILE
+    + """
+[member.p1]
+
+[member.p2]
+limit.pressure.steepness.speed = 0.24
+"""
+)
+
+
+def test_a_file_goes_on_from_its_journal(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    with Plant.open(path) as plant:
+        drive_pumps(plant, 7)
+        at = plant.ask()
+        assert plant.description.name == "pumps"
+    with Plant.open(str(path), at_least=7) as plant:
+        assert plant.ask() == at
+        assert plant.round == 8
+        drive_pumps(plant, 3)
+    assert replay(tmp_path / "pumps.jsonl").is_same
+
+
+def test_an_edited_file_is_refused_with_its_differences_and_amended(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    with Plant.open(path) as plant:
+        drive_pumps(plant, 7)
+    before = (tmp_path / "pumps.jsonl").read_bytes()
+    path.write_text(FILE.replace("0.12", "0.2"))
+    with pytest.raises(PlantChangedError) as error:
+        Plant.open(path)
+    assert error.value.differences == (("limit.pressure.steepness.speed", 0.12, 0.2),)
+    assert "pumps.toml is not the plant of pumps.jsonl" in str(error.value)
+    assert "surefoot amend pumps.toml" in str(error.value)
+    assert (tmp_path / "pumps.jsonl").read_bytes() == before
+    with Plant.amending(path, by="operations", reason="measured again") as plant:
+        assert plant.ask() == {"speed": 50.0}
+        drive_pumps(plant, 5)
+    with Plant.open(path) as plant:
+        assert plant.round == 13
+    assert replay(tmp_path / "pumps.jsonl").is_same
+
+
+def test_what_is_no_part_of_a_proof_may_be_edited(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    Plant.open(path).close()
+    text = FILE.replace('name = "pumps"', 'name = "booster"  # renamed')
+    path.write_text(text + '\n[service]\ndeadline = "5 min"\n')
+    with Plant.open(path) as plant:
+        assert plant.description.name == "booster"
+
+
+def test_a_fleet_goes_on_from_its_journal_and_is_amended_by_member(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FLEET_FILE)
+    usual = {"readings": {"pressure": 3.1}, "wanted": {"speed": 25.0}}
+    with PlantFleet.open(path) as fleet:
+        fleet.ask()
+        fleet.tell({"p1": usual, "p2": usual})
+        points = fleet.ask()
+    with PlantFleet.open(path, at_least=1) as fleet:
+        assert fleet.ask() == points
+    path.write_text(FLEET_FILE.replace("0.24", "0.3"))
+    with pytest.raises(PlantChangedError) as error:
+        PlantFleet.open(path)
+    changed = "member.p2.limit.pressure.steepness.speed"
+    assert error.value.differences == ((changed, 0.24, 0.3),)
+    with PlantFleet.amending(path, by="operations", reason="measured again") as fleet:
+        assert fleet.ask() == {"p1": points["p1"], "p2": {"speed": 50.0}}
+    path.write_text(FLEET_FILE.replace("[member.p1]", "[member.p3]"))
+    with pytest.raises(PlantChangedError, match=r"member\.p1 is True there and False here"):
+        PlantFleet.open(path)
+    with PlantFleet.amending(path, by="operations", reason="p1 was sold") as fleet:
+        assert fleet.names == ("p2", "p3")
+    assert replay(tmp_path / "pumps.jsonl").is_same
+
+
+def test_the_journal_of_a_controller_is_no_plant(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    with Plant.open(path) as plant:
+        player, start = plant.controller.algorithm, plant.controller.loop.x
+    (tmp_path / "pumps.jsonl").unlink()
+    Controller(player, start, journal=tmp_path / "pumps.jsonl").close()
+    with pytest.raises(InvalidValueError, match="is that of a controller, and of no plant file"):
+        Plant.open(path)
+    with pytest.raises(InvalidValueError, match="at_least must be 0 without a journal"):
+        Plant.open(path, journal=tmp_path / "other.jsonl", at_least=3)

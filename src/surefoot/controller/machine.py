@@ -334,7 +334,7 @@ class Machine:
     def _distrust_start(self, loop: LoopState, seen: FloatArray, excess: FloatArray) -> str:
         """Return why the first reading does not show that the start is safe; empty if it does."""
         memory = getattr(loop.state, "memory", None)
-        if memory is None or getattr(memory, "rounds", 1):
+        if memory is None or memory.rounds:
             return ""
         pairs = zip(self.plant.limits, seen.tolist(), excess.tolist(), strict=True)
         for (limit, reading, g), known in zip(pairs, self._scaling.limits, strict=True):

@@ -91,9 +91,7 @@ def play(plant, limits, given, own, slopes=None):
 @built
 @with_compiler
 def test_pumps_in_c_have_the_set_points_of_python(tmp_path):
-    reading = (
-        "readings[0] = 3.1 - 0.1 * (50.0 - (IS_OWN ? set_points[0] + SHIFT : set_points[0]));"
-    )
+    reading = "readings[0] = 3.1 - 0.1 * (50.0 - (IS_OWN ? set_points[0] + SHIFT : set_points[0]));"
     mine = run(tmp_path, pumps(), READ=reading, GIVEN="25.0", SLOPES="", SHIFT="0.25")
     assert mine == play(pumps(), lambda speed: [pressure_at(speed)], 25.0, 0.25)
     assert min(mine) < 45.0

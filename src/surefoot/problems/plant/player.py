@@ -54,7 +54,7 @@ def has_rows(plant: PlantDescription) -> bool:
     if len(plant.limits) == 1 or (plant.role == "learner" and not plant.has_slopes):
         return False
     moves = bool(plant.contexts) or any(limit.changes is not None for limit in plant.limits)
-    return not (moves and any(each.ramp is not None for each in plant.actuators))
+    return not (moves and plant.has_ramp)
 
 
 def domain_of(plant: PlantDescription, scaling: Scaling) -> Set:

@@ -133,6 +133,7 @@ class Scaling:
             evaluation_error=2.0**-53 * FAR * (abs(limit.bound) + margin) / unit,
             drift=drift * self.plant.round_minutes / unit * (_UP if drift else 1.0),
             columns=tuple(self._column(limit, i, unit) for i in range(len(self.plant.contexts))),
+            is_convex=limit.is_convex,
         )
 
     def _lipschitz(self, limit: LimitDescription, unit: float) -> float | None:
@@ -179,19 +180,20 @@ class Scaling:
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
-        """How far each entry of an action may move per round; None without a ramp.
+        """How far each entry of an action may move per round; None if all may cross their range.
 
-        An actuator without one may cross its range.
+        An actuator without a ramp may cross its range.
         """
-        if all(each.ramp is None for each in self.plant.actuators):
+        minutes = self.plant.round_minutes
+        steps = [each.largest_step(minutes) for each in self.plant.actuators]
+        if all(step is None for step in steps):
             return None
         ramps = []
-        for each, scale in zip(self.plant.actuators, self.per_unit.tolist(), strict=True):
-            low = 0.0 if each.can_be_off else each.low
-            whole = each.high - low
-            ramps.append(
-                scale * (whole if each.ramp is None else each.ramp * self.plant.round_minutes)
-            )
+        for each, scale, step in zip(
+            self.plant.actuators, self.per_unit.tolist(), steps, strict=True
+        ):
+            whole = each.high - (0.0 if each.can_be_off else each.low)
+            ramps.append(scale * (whole if step is None else step))
         return tuple(ramps)
 
     @property
