@@ -1,7 +1,7 @@
 """A rule or a filter in a live loop: ask for an action, play it, tell the observation."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from surefoot.controller import records
@@ -119,6 +119,31 @@ class Controller(Live):
         """Return a controller of a run: of a plant, whose file says what is played."""
         self = cls.__new__(cls)
         self._begin(run, journal, rotate, 1, on_alarm, None)
+        return self
+
+    @classmethod
+    def continue_run(
+        cls,
+        path: str | os.PathLike[str],
+        accept: Callable[[Run], None],
+        *,
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Continue from a journal if what it plays is accepted: of a plant, by its file.
+
+        Args:
+            path: of the journal.
+            accept: raises for another run; the journal is unchanged then.
+            at_least: as for :meth:`open`.
+            on_alarm: likewise.
+        """
+        with Journal.opening(path) as (journal, reader):
+            end, self = restore(reader, {}, at_least), cls.__new__(cls)
+            run = end.members.get()[0]
+            accept(run)
+            self._go_on(journal, reader, (end.members, end.at), on_alarm)
+            self._name_engine(end.engine, run.engine, end.is_rebuilt)
         return self
 
     @classmethod

@@ -1,7 +1,7 @@
 """Many live loops in one process, driven by arrays, with one durable line a call for all."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -109,11 +109,13 @@ class Fleet(Live):
         on_alarm: OnAlarm | None = None,
     ) -> Self:
         """Return a fleet of runs by name: of a plant, whose file says what each member plays."""
-        for name in runs:
+        named: dict[Name, Run] = {}
+        for name, run in runs.items():
             _check_name(name)
+            named[name] = run
         _check_alike(list(runs.values()))
         self = cls.__new__(cls)
-        self._set_up_runs(dict(runs), on_alarm)
+        self._set_up_runs(named, on_alarm)
         self._create(journal, rotate, 1)
         return self
 
@@ -135,6 +137,32 @@ class Fleet(Live):
             given: what could not be stored, as for :meth:`Controller.open`.
         """
         return cls._continue(journal, on_alarm, given, at_least)
+
+    @classmethod
+    def continue_runs(
+        cls,
+        path: str | os.PathLike[str],
+        accept: Callable[[Mapping[str, Run]], None],
+        *,
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Continue from a journal if what its members play is accepted: of a plant, by its file.
+
+        Args:
+            path: of the journal.
+            accept: raises for other runs; the journal is unchanged then.
+            at_least: as for :meth:`open`.
+            on_alarm: likewise.
+        """
+        with Journal.opening(path, fleet=True) as (writer, reader):
+            end, self = restore(reader, {}, at_least), cls.__new__(cls)
+            members: Members = end.members
+            accept(dict(zip(members.names, members.runs, strict=True)))
+            self._go_on(writer, reader, (members, end.at), on_alarm)
+            self._asked = np.zeros(len(members.names), dtype=np.int64)
+            self._name_engine(end.engine, records.engine_of(members), end.is_rebuilt)
+        return self
 
     @classmethod
     def open_or_create(
@@ -258,9 +286,9 @@ class Fleet(Live):
         """Return what a member plays, and its state."""
         return self._now[0].get(member)
 
-    def amend(self, amended: Mapping[str, Amendment]) -> None:
+    def amend(self, amended: Mapping[Name, Amendment]) -> None:
         """Let members begin anew; see :class:`~surefoot.controller.PlantFleet`."""
-        self._amend(dict(amended))
+        self._amend(amended)
 
     def explain(self, member: str) -> Explanation:
         """Return why the action of a member may be played."""

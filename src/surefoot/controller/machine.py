@@ -315,7 +315,9 @@ class Machine:
         numbers, wrong = [], []
         for each in columns:
             value = table.get(each.name)
-            number = math.nan if value is None else _read_number(value, f"context.{each.name}", True)
+            number = (
+                math.nan if value is None else _read_number(value, f"context.{each.name}", True)
+            )
             if not each.low <= number <= each.high:
                 what = "is unknown" if number != number else f"is {number:.6g} {each.unit}"
                 beyond = f", beyond its range {each.low:g} to {each.high:g}"
@@ -332,7 +334,7 @@ class Machine:
     def _distrust_start(self, loop: LoopState, seen: FloatArray, excess: FloatArray) -> str:
         """Return why the first reading does not show that the start is safe; empty if it does."""
         memory = getattr(loop.state, "memory", None)
-        if memory is None or getattr(memory, "rounds", 1):
+        if memory is None or memory.rounds:
             return ""
         pairs = zip(self.plant.limits, seen.tolist(), excess.tolist(), strict=True)
         for (limit, reading, g), known in zip(pairs, self._scaling.limits, strict=True):
@@ -414,17 +416,15 @@ class Machine:
         """Return whether a reading at the start was above what its margin says."""
         if any(breach.constant == "anchor" for breach in loop.breaches):
             return True
+        limits = self._scaling.limits
+        errors = np.array([known.value_error + known.evaluation_error for known in limits])
         for reading in self._read:
-            if (self._scaling.to_action(reading.set_points.tolist()) == run.start).all():
-                pairs = zip(reading.excess.tolist(), self._scaling.limits, strict=True)
-                for g, known in pairs:
-                    if g - known.value_error - known.evaluation_error > known.start_bound:
-                        return True
+            is_start = (self._scaling.to_action(reading.set_points.tolist()) == run.start).all()
+            if is_start and (reading.excess - errors > -self._scaling.margins).any():
+                return True
         return False
 
-    def amend(
-        self, plant: PlantDescription, by: str, reason: str
-    ) -> tuple[Machine, Amendment]:
+    def amend(self, plant: PlantDescription, by: str, reason: str) -> tuple[Machine, Amendment]:
         """Return the machine by another description of the same plant, and what the journal says.
 
         Raises:
@@ -444,7 +444,7 @@ class Machine:
         return after, Amendment(after.run(), by, reason, tuple(changes))
 
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
-        """Return how another description differs: the path of each key, its value here and there."""
+        """Return how another description differs: the paths of keys, with both values."""
         return difference_of(self.plant, plant)
 
     def _check_margins(self, plant: PlantDescription, paths: Sequence[str]) -> None:
@@ -468,8 +468,11 @@ def _recovers(plant: PlantDescription) -> bool:
 
 
 def _names_of(plant: PlantDescription) -> dict[str, list[str]]:
-    parts = {"actuators": plant.actuators, "contexts": plant.contexts, "limits": plant.limits}
-    return {part: [each.name for each in entries] for part, entries in parts.items()}
+    return {
+        "actuators": [each.name for each in plant.actuators],
+        "contexts": [each.name for each in plant.contexts],
+        "limits": [each.name for each in plant.limits],
+    }
 
 
 def _read_table(

@@ -12,6 +12,7 @@ from surefoot.controller.alarms import LOGGER, Alarm, OnAlarm
 from surefoot.controller.controller import Controller
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.journal import now
+from surefoot.controller.live import Amendment
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.machine import Machine, PlantReport, RoundEvent
 from surefoot.core.errors import InvalidValueError
@@ -81,7 +82,8 @@ class Plant:
         self.controller, self._machine = controller, machine
         self._on_round, self._on_alarm = on_round, on_alarm
         self._alarms: list[Alarm] = []
-        self._place: FloatArray | None = None  # that of the current round, where it is known
+        # That of the current round, where it is known.
+        self._place: FloatArray | None = machine.context_of(controller.loop)
         controller.on_alarm = self._take_alarm
 
     @classmethod
@@ -103,9 +105,7 @@ class Plant:
         """
         _refuse_fleet(plant)
         machine = Machine.of(plant)
-        controller = Controller.of_run(
-            machine.run(), journal=journal, rotate=plant.service.rotate
-        )
+        controller = Controller.of_run(machine.run(), journal=journal, rotate=plant.service.rotate)
         return cls(controller, machine, on_round, on_alarm)
 
     @classmethod
@@ -132,22 +132,52 @@ class Plant:
             PlantChangedError: if the journal is that of another plant.
             StoreError: if the journal cannot be used.
         """
-        plant = read_plant(path)
+        plant = read_plant(Path(path))
         _refuse_fleet(plant)
         where = journal_of(path, plant, journal)
         if where is None or not where.exists():
             if at_least:
                 raise InvalidValueError(f"at_least must be 0 without a journal, got {at_least}")
             return cls.of(plant, journal=where, on_round=on_round, on_alarm=on_alarm)
-        controller = Controller.open(where, at_least=at_least)
-        try:
-            machine = Machine.of_run(controller.run, plant)
-            refuse_changes(Path(path), where, machine.difference(plant))
-        except BaseException:
-            controller.close()
-            raise
-        opened = cls(controller, machine, on_round, on_alarm)
-        opened._place = machine.context_of(controller.loop)
+        machines: list[Machine] = []
+
+        def accept(run: Run) -> None:
+            machines.append(Machine.of_run(run, plant))
+            refuse_changes(Path(path), where, machines[0].difference(plant))
+
+        controller = Controller.continue_run(where, accept, at_least=at_least, on_alarm=on_alarm)
+        return cls(controller, machines[0], on_round, on_alarm)
+
+    @classmethod
+    def amending(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        by: str,
+        reason: str,
+        journal: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Go on from the journal of an edited plant file, by what the file says now.
+
+        Args:
+            path: of the plant file.
+            by: whose change it is, in words.
+            reason: in words.
+            journal: path of the journal; that of the file unless given.
+        """
+        plant = read_plant(Path(path))
+        _refuse_fleet(plant)
+        after: list[tuple[Machine, Amendment]] = []
+
+        def accept(run: Run) -> None:
+            after.append(Machine.of_run(run, plant).amend(plant, by, reason))
+
+        check_text(by, "by")
+        check_text(reason, "reason")
+        where = need_journal(path, plant, journal)
+        controller = Controller.continue_run(where, accept)
+        opened = cls(controller, after[0][0])
+        opened._amend(*after[0])
         return opened
 
     # --- what a user asks ------------------------------------------------------------------------
@@ -299,11 +329,7 @@ class Plant:
         """
         check_text(by, "by")
         check_text(reason, "reason")
-        after, amendment = self._machine.amend(plant, by, reason)
-        place = self._place
-        self.controller.amend(amendment)
-        self._machine = after
-        self._announce_again(place)
+        self._amend(*self._machine.amend(plant, by, reason))
 
     def close(self) -> None:
         """Close the journal, so that others can open it."""
@@ -323,16 +349,14 @@ class Plant:
     def _recover(self) -> None:
         """Begin anew with larger constants, if that is due."""
         found = self._machine.find_recovery(self.controller.run, self.controller.loop)
-        if found is None:
-            return
-        after, amendment = found
+        if found is not None:
+            self._amend(*found)
+
+    def _amend(self, machine: Machine, amendment: Amendment) -> None:
+        """Begin anew; the context of the current round is that of before."""
         place = self._place
         self.controller.amend(amendment)
-        self._machine = after
-        self._announce_again(place)
-
-    def _announce_again(self, place: FloatArray | None) -> None:
-        """Announce the context of the current round to a player that begins in it."""
+        self._machine = machine
         if place is not None and self.controller.loop.awaits_context:
             self.controller.announce(context=place)
 
@@ -370,6 +394,22 @@ def journal_of(
     if journal is not None:
         return Path(journal)
     return None if plant.journal is None else Path(path).parent / plant.journal
+
+
+def need_journal(
+    path: str | os.PathLike[str],
+    plant: PlantDescription,
+    journal: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Return the path of the journal of a plant file, which must be there."""
+    where = journal_of(path, plant, journal)
+    if where is None or not where.exists():
+        name = Path(path).name
+        raise InvalidValueError(
+            f"amend must have a journal to go on with, and {name} "
+            + ("names none" if where is None else f"has none at '{where}'")
+        )
+    return where
 
 
 def _refuse_fleet(plant: PlantDescription) -> None:

@@ -1,7 +1,7 @@
-"""A fleet of a plant file: named machines with constants, starts, clocks and policies of their own.
+"""A fleet of a plant file: named machines, each with constants, a start and rounds of its own.
 
-A file with ``[member.NAME]`` tables is a fleet. Every member is the plant of the file with values of
-its own, and has its own rounds, policies and recoveries. One journal has all of them.
+A file with ``[member.NAME]`` tables is a fleet. Every member is the plant of the file with values
+of its own, and has its own rounds, policies and recoveries. One journal has all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,16 @@ from surefoot.controller.alarms import LOGGER, Alarm, OnAlarm
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.fleet import Fleet
 from surefoot.controller.journal import now
+from surefoot.controller.live import Amendment
 from surefoot.controller.loop import LoopState, Run, check_text
-from surefoot.controller.machine import Machine, PlantReport, RoundEvent
-from surefoot.controller.plant import OnRound, journal_of, refuse_changes
+from surefoot.controller.machine import Machine, PlantReport
+from surefoot.controller.plant import (
+    Difference,
+    OnRound,
+    journal_of,
+    need_journal,
+    refuse_changes,
+)
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import FloatArray
@@ -28,9 +35,7 @@ from surefoot.problems.plant import PlantDescription, read_plant
 
 __all__ = ["PlantFleet"]
 
-_FIELDS = (
-    *("readings", "wanted", "cost_slopes", "slopes", "played", "context", "missing"),
-)
+_FIELDS = (*("readings", "wanted", "cost_slopes", "slopes", "played", "context", "missing"),)
 """What a member may report, as :meth:`Plant.tell`."""
 
 
@@ -63,7 +68,15 @@ class PlantFleet:
         {'p1': 1, 'p2': 2}
     """
 
-    __slots__ = ("_alarms", "_machines", "_on_alarm", "_on_round", "_places", "description", "fleet")
+    __slots__ = (
+        "_alarms",
+        "_machines",
+        "_on_alarm",
+        "_on_round",
+        "_places",
+        "description",
+        "fleet",
+    )
 
     fleet: Fleet
     description: PlantDescription
@@ -79,7 +92,9 @@ class PlantFleet:
         self.fleet, self.description, self._machines = fleet, plant, dict(machines)
         self._on_round, self._on_alarm = on_round, on_alarm
         self._alarms: list[Alarm] = []
-        self._places: dict[str, FloatArray | None] = dict.fromkeys(machines)
+        self._places: dict[str, FloatArray | None] = {
+            name: machine.context_of(fleet.get(name)[1]) for name, machine in machines.items()
+        }
         fleet.on_alarm = self._take_alarm
 
     @classmethod
@@ -113,23 +128,71 @@ class PlantFleet:
         Members of the journal and of the file must be the same: :meth:`add` and :meth:`remove`
         change them, and the file with them.
         """
-        plant = read_plant(path)
+        plant = read_plant(Path(path))
         _need_members(plant)
         where = journal_of(path, plant, journal)
         if where is None or not where.exists():
             if at_least:
                 raise InvalidValueError(f"at_least must be 0 without a journal, got {at_least}")
             return cls.of(plant, journal=where, on_round=on_round, on_alarm=on_alarm)
-        fleet = Fleet.open(where, at_least=at_least)
-        try:
-            machines = _compare(fleet, plant, Path(path), where)
-        except BaseException:
-            fleet.close()
-            raise
-        opened = cls(fleet, plant, machines, on_round, on_alarm)
-        for name, machine in machines.items():
-            opened._places[name] = machine.context_of(fleet.get(name)[1])
+        machines: dict[str, Machine] = {}
+
+        def accept(runs: Mapping[str, Run]) -> None:
+            machines.update(_machines_of(runs, plant))
+            refuse_changes(Path(path), where, _find_differences(machines, plant))
+
+        fleet = Fleet.continue_runs(where, accept, at_least=at_least, on_alarm=on_alarm)
+        return cls(fleet, plant, machines, on_round, on_alarm)
+
+    @classmethod
+    def amending(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        by: str,
+        reason: str,
+        journal: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Go on from the journal of an edited plant file, by what the file says now.
+
+        Members that changed begin anew at their starts; new ones come, and others leave.
+
+        Args:
+            path: of the plant file.
+            by: whose change it is, in words.
+            reason: in words.
+            journal: path of the journal; that of the file unless given.
+        """
+        plant = read_plant(Path(path))
+        _need_members(plant)
+        machines: dict[str, Machine] = {}
+
+        def accept(runs: Mapping[str, Run]) -> None:
+            machines.update(_machines_of(runs, plant))
+            if not _find_differences(machines, plant):
+                raise InvalidValueError("amend must change the plant, got the same description")
+            for name in machines.keys() & plant.members.keys():
+                if machines[name].difference(plant.members[name]):
+                    machines[name].amend(plant.members[name], by, reason)
+
+        check_text(by, "by")
+        check_text(reason, "reason")
+        where = need_journal(path, plant, journal)
+        opened = cls(Fleet.continue_runs(where, accept), plant, machines)
+        opened._amend_all(by, reason)
         return opened
+
+    def _amend_all(self, by: str, reason: str) -> None:
+        """Let the members be those of the file."""
+        members = self.description.members
+        for name, plant in members.items():
+            if name not in self.names:
+                self.add(name, plant, reason=f"{reason} ({by})")
+        for name in self.names:
+            if name not in members:
+                self.remove(name, reason=f"{reason} ({by})")
+            elif self._machines[name].difference(members[name]):
+                self.amend(name, members[name], by=by, reason=reason)
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -290,12 +353,12 @@ class PlantFleet:
         answers: dict[str, str | None] = {}
         usable: dict[str, PlantReport] = {}
         for name in _in_order(self.names, reports):
-            given = reports[name]
+            given: Any = reports[name]
             if not isinstance(given, Mapping) or set(given) - set(_FIELDS):
                 rule = f"a table with some of {', '.join(_FIELDS)}"
                 raise checks.invalid(f"the report of {name}", rule, given)
             loop = self.fleet.get(name)[1]
-            arguments = dict.fromkeys(_FIELDS[:-1]) | {"missing": False} | dict(given)
+            arguments: dict[str, Any] = {**dict.fromkeys(_FIELDS), "missing": False, **given}
             try:
                 usable[name] = self._machines[name].read_report(loop, **arguments)
                 answers[name] = None
@@ -322,7 +385,7 @@ class PlantFleet:
 
     def _recover(self, names: tuple[str, ...]) -> None:
         """Let members begin anew with larger constants where that is due."""
-        due = {}
+        due: dict[str, tuple[Machine, Amendment]] = {}
         for name in names:
             found = self._machines[name].find_recovery(*self.fleet.get(name))
             if found is not None:
@@ -386,22 +449,18 @@ def _in_order(names: tuple[str, ...], table: Mapping[str, Any]) -> list[str]:
     return [name for name in names if name in table]
 
 
-def _compare(
-    fleet: Fleet, plant: PlantDescription, path: Path, journal: Path
-) -> dict[str, Machine]:
-    """Return the machines of a journal, which must be those of the file."""
-    differences: list[tuple[str, Any, Any]] = []
-    for name in {*fleet.names, *plant.members}:
-        if name not in plant.members or name not in fleet.names:
-            is_here = name in plant.members
-            differences.append((f"member.{name}", not is_here, is_here))
-    machines = {}
-    for name in fleet.names:
-        described = plant.members.get(name)
-        if described is None:
-            continue
-        machines[name] = machine = Machine.of_run(fleet.get(name)[0], described, one_limit=True)
-        found = machine.difference(described)
-        differences += [(f"member.{name}.{path_}", *values) for path_, *values in found]
-    refuse_changes(path, journal, differences)
-    return machines
+def _machines_of(runs: Mapping[str, Run], plant: PlantDescription) -> dict[str, Machine]:
+    """Return the machines of a journal, by what it says of them."""
+    members = plant.members
+    return {n: Machine.of_run(run, members.get(n), one_limit=True) for n, run in runs.items()}
+
+
+def _find_differences(machines: Mapping[str, Machine], plant: PlantDescription) -> list[Difference]:
+    """Return how a file differs from its journal: first who is a member in one of them alone."""
+    members = plant.members
+    others = sorted(machines.keys() ^ members.keys())
+    found: list[Difference] = [(f"member.{n}", n in machines, n in members) for n in others]
+    for name in machines.keys() & members.keys():
+        changed = machines[name].difference(members[name])
+        found += [(f"member.{name}.{path}", old, new) for path, old, new in changed]
+    return found

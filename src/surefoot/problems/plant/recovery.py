@@ -17,15 +17,15 @@ it happens with a factor below :math:`\lambda^*` alone. The j-th comes with a fa
 :math:`2^{j-1}`; hence :math:`2^{j-1} < \lambda^*`, and :math:`j \le \lceil\log_2\lambda^*\rceil`.
 After the k + 1st only the start is played. (b) An action other than the start was certified by the
 constants in use; a true value of more than 2e beyond is read as more than e beyond, which
-contradicts them. After a contradiction the start follows, which is within the limit by its margin.
-(c) Only rounds on the way are added. (d) No contradiction can follow, and with right constants every
-certificate is. ∎
+contradicts them. After a contradiction the start follows, which is within the limit by its
+margin. (c) Only rounds on the way are added. (d) No contradiction can follow, and with right
+constants every certificate is right. ∎
 
 It says nothing of how far beyond the limit such a round is, of rounds that nobody measured, nor of
 anything if the margin of the start is wrong.
 
 **A factor that readings prove.** With :math:`r_\lambda` the rise of g that a factor allows between
-two readings, :math:`g' - g - 2e \le r_{\lambda^*}`\ , which is affine in the factor: so two readings
+two readings, :math:`g' - g - 2e \le r_{\lambda^*}`\ . That is affine in the factor, so two readings
 bound :math:`\lambda^*` from below. Twice that bound, if it is larger than twice the last factor,
 saves contradictions and changes nothing in the proof.
 """
@@ -34,8 +34,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from surefoot.core.types import FloatArray
 from surefoot.knowledge.context import as_contexts
@@ -63,9 +61,7 @@ class MeterReading(NamedTuple):
     excess: FloatArray
 
 
-def next_factor(
-    plant: PlantDescription, factor: float, readings: Sequence[MeterReading]
-) -> float:
+def next_factor(plant: PlantDescription, factor: float, readings: Sequence[MeterReading]) -> float:
     """Return the factor after a contradiction: twice the last one, or twice what readings prove."""
     return GROWTH * max(factor, least_factor(plant, readings))
 
@@ -78,6 +74,7 @@ def least_factor(plant: PlantDescription, readings: Sequence[MeterReading]) -> f
         readings: since the plant began; the last is compared with the others.
 
     Example:
+        >>> import numpy as np
         >>> from surefoot.problems.plant.description import (
         ...     ActuatorDescription, LimitDescription, PlantConstant
         ... )

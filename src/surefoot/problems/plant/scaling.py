@@ -109,6 +109,11 @@ class Scaling:
         names = [actuator.name for actuator in self.plant.actuators]
         return np.array([each[name].value if name in each else 0.0 for name in names])
 
+    @property
+    def margins(self) -> FloatArray:
+        """The margin of every limit at the start, in its unit: from 1 to 2."""
+        return np.array([each.start_margin.value for each in self.plant.limits]) / self.limit_units
+
     # --- constants -------------------------------------------------------------------------------
 
     @cached_property
@@ -128,6 +133,7 @@ class Scaling:
             evaluation_error=2.0**-53 * FAR * (abs(limit.bound) + margin) / unit,
             drift=drift * self.plant.round_minutes / unit * (_UP if drift else 1.0),
             columns=tuple(self._column(limit, i, unit) for i in range(len(self.plant.contexts))),
+            is_convex=limit.is_convex,
         )
 
     def _lipschitz(self, limit: LimitDescription, unit: float) -> float | None:
@@ -174,25 +180,27 @@ class Scaling:
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
-        """How far each entry of an action may move per round; None without a ramp.
+        """How far each entry of an action may move per round; None if all may cross their range.
 
-        An actuator without one may cross its range.
+        An actuator without a ramp may cross its range.
         """
-        if all(each.ramp is None for each in self.plant.actuators):
+        minutes = self.plant.round_minutes
+        steps = [each.largest_step(minutes) for each in self.plant.actuators]
+        if all(step is None for step in steps):
             return None
         ramps = []
-        for each, scale in zip(self.plant.actuators, self.per_unit.tolist(), strict=True):
-            low = 0.0 if each.can_be_off else each.low
-            whole = each.high - low
-            ramps.append(
-                scale * (whole if each.ramp is None else each.ramp * self.plant.round_minutes)
-            )
+        for each, scale, step in zip(
+            self.plant.actuators, self.per_unit.tolist(), steps, strict=True
+        ):
+            whole = each.high - (0.0 if each.can_be_off else each.low)
+            ramps.append(scale * (whole if step is None else step))
         return tuple(ramps)
 
     @property
     def first_steps(self) -> FloatArray:
         """How far each actuator may move alone in the first round, in its units."""
-        shares = [-known.start_bound / known.G_g for known in self.limits if known.G_g is not None]
+        pairs = zip(self.limits, self.margins.tolist(), strict=True)
+        shares = [margin / known.G_g for known, margin in pairs if known.G_g is not None]
         return min(shares, default=math.inf) / self.per_unit
 
     # --- there and back --------------------------------------------------------------------------
@@ -203,8 +211,14 @@ class Scaling:
         return self.to_action([each.start for each in self.plant.actuators])
 
     def to_action(self, set_points: Sequence[float]) -> FloatArray:
-        """Return the action of set points, exactly."""
-        return np.asarray(set_points, dtype=np.float64) * self.per_unit
+        """Return the action of set points, exactly.
+
+        A set point that is a whole multiple of a step but for rounding, as 0.3 is of 0.1, is that
+        multiple as float64 multiplies it: so it is a choice.
+        """
+        pairs = zip(set_points, self.plant.actuators, strict=True)
+        points = [value if each.step is None else _snap(value, each.step) for value, each in pairs]
+        return np.asarray(points, dtype=np.float64) * self.per_unit
 
     def to_set_points(self, action: FloatArray) -> FloatArray:
         """Return the set points of an action, exactly."""
@@ -253,9 +267,10 @@ def largest_of(limits: Sequence[LimitConstants]) -> LimitConstants:
     if len(slopes) < len(limits):
         raise InvalidValueError("limits must all have G_g to be one, got a smoothness constant")
     columns = zip(*(known.columns for known in limits), strict=True)
+    bounds = [known.start_bound for known in limits]
     return LimitConstants(
         G_g=max(slopes),
-        start_bound=max(known.start_bound for known in limits),
+        start_bound=None if None in bounds else max(b for b in bounds if b is not None),
         value_error=max(known.value_error for known in limits),
         evaluation_error=max(known.evaluation_error for known in limits),
         drift=max(known.drift for known in limits),
@@ -277,6 +292,14 @@ def _join(columns: Sequence[Column]) -> Column:
     worse = ways.pop() if len(ways) == 1 else None
     steepest = max(column.slope for column in columns)
     return Column(G_c=steepest, worse=worse, changes=first.changes)
+
+
+def _snap(value: float, step: float) -> float:
+    """Return the whole multiple of a step that a value is but for rounding; else the value."""
+    if not abs(value) < 2.0**50 * step:
+        return value
+    multiple = round(value / step) * step
+    return multiple if abs(multiple - value) <= 2.0**-50 * abs(value) else value
 
 
 def _power_below(number: float) -> float:
