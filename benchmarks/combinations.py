@@ -33,7 +33,7 @@ from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import SurefootError
 from surefoot.core.plain import encode
 from surefoot.core.types import needs_of
-from surefoot.knowledge import Column, ContextHull, Errors, Grid, LipschitzHull, OffOr, Together
+from surefoot.knowledge import Choices, Column, ContextHull, Errors, LipschitzHull, Together
 from surefoot.rules import (
     Averaged,
     CostProbing,
@@ -75,11 +75,11 @@ NEEDS = (
         "`context=Column(adds=1.0, changes=0.02)`",
     ),
     Need("ramp", "an action moves by at most 0.05 per round", "`ramp=0.05`"),
-    Need("steps", "actions are multiples of 0.05", "`domain=Grid(0.05, Box(...))`"),
+    Need("steps", "actions are multiples of 0.05", "`domain=Choices(0.0, [0.9, 0.9], step=0.05)`"),
     Need(
         "off or on",
         "each entry is 0, or from 0.2 to 0.9",
-        "`domain=OffOr([0.2, 0.2], [0.9, 0.9])`",
+        "`domain=Choices(0.2, [0.9, 0.9], off=True)`",
     ),
     Need("box", "a box holds every action, the start at its corner", "`domain=Box(...)`"),
     Need("start bound", "g at the start is below -0.3 in every round", "`start_bound=-0.3`"),
@@ -99,9 +99,9 @@ NOT_NEEDED = {
     frozenset({"value error", "noise"}): "`Averaged` bounds the error of its averages by itself",
     frozenset({"no slope", "filter"}): "a filter certifies by values and needs no slope",
     frozenset({"no gradient", "filter"}): "a filter is told a proposal in place of a cost",
-    frozenset({"steps", "off or on"}): "`OffOr(..., step=0.05)` is both",
-    frozenset({"steps", "box"}): "the box is part of the `Grid`",
-    frozenset({"off or on", "box"}): "`least` and `most` of `OffOr` are the box",
+    frozenset({"steps", "off or on"}): "`Choices(..., step=0.05, off=True)` is both",
+    frozenset({"steps", "box"}): "`least` and `most` of `Choices` are the box",
+    frozenset({"off or on", "box"}): "`least` and `most` of `Choices` are the box",
 }
 """Pairs of which one is in the other, with the reason."""
 
@@ -168,9 +168,9 @@ def rule_for(needs: frozenset[str]) -> type[Any]:
 def domain_for(needs: frozenset[str]) -> Any:
     """Return the set of all actions."""
     if "steps" in needs:
-        return Grid(0.05, BOX)
+        return Choices(0.0, [0.9, 0.9], step=0.05)
     if "off or on" in needs:
-        return OffOr([0.2, 0.2], [0.9, 0.9])
+        return Choices(0.2, [0.9, 0.9], off=True)
     return BOX if "box" in needs else Ball(0.9)
 
 
@@ -205,7 +205,7 @@ def build(names: Iterable[str]) -> Any:
         G_g: Any = [1.6, 1.0] if "rows" in needs else 1.6
         player = kind(G_g=G_g, domain=domain, **options)
     for need, (wrapper, fields) in WRAPPERS.items():
-        if need in needs:
+        if need in needs and frozenset({need, "filter"} & needs) not in NOT_NEEDED:
             player = wrapper(base=player, **fields)
     return player
 
@@ -450,7 +450,7 @@ def by_gymnasium(names: Sequence[str]) -> Cell:
             self.t += 1
             game.judge(x, self.t)
             report = game.report(x, self.t)
-            g = report.get("constraint_value", math.nan)
+            g = report.get("constraint_value")
             slope = game.plant.slopes(x) if "rows" in game.needs else game.plant.slopes(x)[0]
             told = {"constraint_value": g, "constraint_subgradient": np.array(slope)}
             return np.zeros(2), -game.plant.cost(x), False, False, told

@@ -130,7 +130,7 @@ class Certified(Pair):
             memory = keep_anchor(knowledge, memory, self.ramp)
         region = knowledge.region(memory, errors)
         certain = feedback.action is None  # a step chose x, not an order
-        if state.plan is not None:
+        if knowledge.in_contexts:
             certain = certain and state.plan.holds
         if self.ramp is not None:
             region = limit_steps(knowledge, memory, region, x, self.ramp, certain)

@@ -10,8 +10,9 @@ from tests._scripts import script
 from surefoot import Ball, Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.guarantees import PremiseError, PremiseWarning
-from surefoot.knowledge import Curvature, Errors, LipschitzHull
-from surefoot.rules import RegionFilter, SafetyFilter
+from surefoot.knowledge import AverageLimit, Curvature, Errors, LipschitzHull
+from surefoot.rules import Averaged, Delayed, RegionFilter, SafetyFilter
+from surefoot.sets import Box
 
 gymnasium = pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.hosts
@@ -275,6 +276,56 @@ def test_an_action_that_was_not_measured_is_held_until_it_is(known, failure, at)
     assert max(played) <= 0.5
     assert played[at] == played[at - 1]  # again, since nobody knows what g was there
     assert played[-1] > 0.1  # and then it goes on
+
+
+@pytest.mark.parametrize("at", [1, 2, 3, 4])
+def test_a_step_in_which_nothing_was_measured_is_played_again(at):
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0))
+    env = SafeAction(Flaky(at, {"constraint_value": None}), safe, [0.0], action_only=True)
+    env.reset(seed=0)
+    costs = []
+    for _ in range(6):
+        *_, info = env.step(np.array([2.0]))
+        costs.append(info["cost"])
+    assert [np.isnan(cost) for cost in costs] == [t == at for t in range(1, 7)]
+    played = env.env.played
+    assert played[at] == played[at - 1]
+    assert 0.1 < played[-1] == max(played) <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("safe", "why"),
+    [
+        (
+            RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0, errors=Errors(drift=0.001))),
+            "allows for drift",
+        ),
+        (
+            RegionFilter(knowledge=AverageLimit(G_g=1.0, reach=1.0, most=0.2)),
+            "a limit on the average, which every round",
+        ),
+        (RegionFilter.unknown(Box.cube(2.0, 1)).algorithm, "estimates G_g, and the action"),
+    ],
+    ids=["drift", "average", "unknown"],
+)
+def test_an_action_whose_g_may_be_above_0_is_not_played_again_unmeasured(safe, why):
+    env = SafeAction(Flaky(2, {"constraint_value": None}), safe, [0.0], action_only=True)
+    env.reset(seed=0)
+    for _ in range(2):
+        env.step(np.array([2.0]))
+    for _ in range(2):
+        with pytest.raises(InvalidValueError, match=f"{why}.*: call reset, got no reading"):
+            env.step(np.array([2.0]))
+    assert len(env.env.played) == 2
+
+
+@pytest.mark.parametrize("kind", [Averaged, Delayed])
+def test_what_is_around_a_filter_is_refused_with_the_reason(kind):
+    options = {"sigma": 0.01} if kind is Averaged else {"delay": 1}
+    around = kind(base=RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=1.0)), **options)
+    sentence = f"filter must be without {kind.__name__}, because a host adds a margin.* Controller"
+    with pytest.raises(InvalidValueError, match=sentence):
+        SafeAction(Flaky(9, {}), around, [0.0])
 
 
 def test_a_hold_under_drift_is_refused_since_g_may_have_risen():

@@ -24,6 +24,7 @@ from surefoot.guarantees import PremiseError
 from surefoot.knowledge import (
     AnnouncedDrift,
     AverageLimit,
+    Choices,
     Column,
     Columns,
     ContextHull,
@@ -31,7 +32,6 @@ from surefoot.knowledge import (
     CurvatureRows,
     EmptyRegionError,
     Errors,
-    Grid,
     HullOfLog,
     LipschitzHull,
     RelativeCurvature,
@@ -150,7 +150,7 @@ def _plants() -> dict[str, Plant]:
         found[f"safety{word}"] = Plant(
             SafetyFilter(G_g=G_G, domain=BALL, rho=0.05, **value), **noise
         )
-        grid = hull(domain=Grid((0.05, 0.1), BOX), **noise)
+        grid = hull(domain=Choices(BOX.lower, BOX.upper, step=(0.05, 0.1)), **noise)
         found[f"grid{word}"] = Plant(RegionFilter(knowledge=grid), **noise)
         average = AverageLimit(G_g=G_G, domain=BOX, most=0.3, errors=errors_of(**noise))
         found[f"average{word}"] = Plant(RegionFilter(knowledge=average), most=0.3, **noise)
@@ -340,7 +340,7 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
     """Return what a round is told, and let it pass."""
     rng, needs = world.rng, needs_of(player)
     played, delay = np.array(x), getattr(player, "delay", 0)
-    is_free = world.read_rounds > delay + 1 and not isinstance(player.knowledge.domain, Grid)
+    is_free = world.read_rounds > delay + 1 and not isinstance(player.knowledge.domain, Choices)
     if eventful and is_free and rng.random() < 0.08:
         played = np.array(x) + rng.choice([1e-3, 0.05, 0.4]) * rng.normal(size=len(x))
         if world.plant.drift or world.plant.shape != "max":  # who plays outside of the known set

@@ -22,13 +22,13 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
-    Grid,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.proposers.proposals import Proposals
@@ -166,7 +166,7 @@ def test_an_announcement_asks_for_the_action_again():
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"context": [20.0, 1.0]}, "context must be one number, got 2"),
+        ({"context": [20.0, 1.0]}, "context must be one number, one per column, got 2"),
         ({"context": float("nan")}, "context"),
         ({"context": "warm"}, "context must be a number"),
         ({"drift": 0.1}, "a context must be given to this player, got drift=0.1"),
@@ -376,7 +376,7 @@ def test_told_drift_is_a_context():
 
 
 def test_before_its_context_there_is_no_action_that_could_be_off_the_grid(tmp_path):
-    path, grid = tmp_path / "run.jsonl", Grid(0.05, BOX)
+    path, grid = tmp_path / "run.jsonl", Choices(BOX.lower, BOX.upper, step=0.05)
     controller = Controller(filtering(domain=grid), [0.0, 0.0], context=20.0, journal=path)
     play(controller, 6)
     controller.retreat("slowly", speed=0.03)
@@ -438,10 +438,9 @@ def test_leaders_and_policies_play_in_contexts_by_python(tmp_path):
         assert controller.explain().regret_bound is not None
         assert x.sum() > 0.8
         controller.close()
-        stored = {"knowledge__context__q": warming}
-        if player is policies:
-            stored["proposer__features"] = policies.proposer.features
-        assert replay(path, **stored).is_same
+        left_out = player is policies
+        given = {"proposer__features": policies.proposer.features} if left_out else {}
+        assert replay(path, **given).is_same
         good, said = check(str(path))[:2]
         assert good
         assert ("not checked" in said[-1]) == (player is descent)

@@ -15,6 +15,7 @@ from surefoot.knowledge import (
     Curvature,
     CurvatureRows,
     EmptyRegionError,
+    Errors,
     LipschitzHull,
     PointCertificate,
 )
@@ -38,8 +39,15 @@ SEEDS = st.integers(0, 2**32 - 1)
 BASE = LeaderFollower(G_g=1.0, domain=Ball(1.0))
 
 
-def bounds(windows, X, s, when, sigma=1e-300, failure=0.05, steep=0.0, drift=0.0):
-    return windows.bounds(X, s, float(when), sigma=sigma, failure=failure, steep=steep, drift=drift)
+def bounds(windows, X, s, when, **known):
+    usual = {"sigma": 1e-300, "failure": 0.05, "slope_error": 0.0, "G_g": math.inf, "drift": 0.0}
+    return windows.bounds(X, s, float(when), **(usual | known))
+
+
+def holds_beyond(x):
+    """Return g, whose slope is 1 at feasible points and 30 at others, and a subgradient."""
+    g = float(x[0]) - 0.5
+    return (g, np.array([1.0, 0.0])) if g <= 0 else (30.0 * g, np.array([30.0, 0.0]))
 
 
 def radius(sigma, failure, t, windows, k):
@@ -57,7 +65,7 @@ def test_windows_are_those_of_the_last_rounds(seed, rounds):
     windows = empty_windows(3, 16)
     for t in range(rounds):
         windows = windows.add(X[t], float(g[t]), s[t], t + 1.0)
-    low, high = bounds(windows, X[-1], s[-1], rounds, sigma=0.1, steep=0.2, drift=0.01)
+    low, high = bounds(windows, X[-1], s[-1], rounds, sigma=0.1, slope_error=0.2, drift=0.01)
     # The same from the definition.
     t, lows, highs = rounds, [], []
     many = min(int(math.log2(t)) + 1, 5)
@@ -91,8 +99,24 @@ def test_convexity_carries_readings_to_the_last_action_whatever_the_path():
         windows = windows.add(x, g, s, t)
         low, high = bounds(windows, x, s, t)
         assert low <= g <= high
-        slopeless = bounds(windows, x, None, t, steep=1.0)
+        slopeless = bounds(windows, x, None, t, G_g=1.0)
         assert slopeless[0] <= g <= slopeless[1]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.3])
+def test_readings_with_and_without_slopes_are_one_average(error):
+    # A missing slope is not a slope of 0: every window bounds g whichever readings have one.
+    g_of, rng, windows = L2Norm(0.5), np.random.default_rng(6), empty_windows(3, 64)
+    known = {"slope_error": error, "G_g": 1.0}
+    for t in range(300):
+        x = rng.normal(size=3)
+        g, s = g_of.query(x)
+        way = rng.normal(size=3)
+        slope = s + error * way / np.linalg.norm(way) if rng.random() < 0.6 else None
+        windows = windows.add(x, g, slope, t)
+        for last in (slope, None):
+            low, high = bounds(windows, x, last, t, **known)
+            assert low <= g <= high
 
 
 # --- the start, the rest -------------------------------------------------------------------------
@@ -264,15 +288,73 @@ def test_while_it_waits_an_announced_set_must_hold_the_start():
         player.step(state, seen._replace(within=Box([0.1, 0.1], [1.0, 1.0])))
 
 
-def test_a_filter_may_have_noisy_readings():
-    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=Ball(1.0)))
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_beyond_the_limit_G_g_carries_no_reading(share):
+    # Somebody's own actions are infeasible, where g is 30 times as steep as G_g.
+    rng, windows = np.random.default_rng(5), empty_windows(2, 32)
+    carried = 0
+    for t in range(1, 401):
+        x = np.array([rng.uniform(-0.5, 0.7), rng.uniform(-0.1, 0.1)])
+        g, slope = holds_beyond(x)
+        s = slope if rng.random() < share else None
+        after = windows.add(x, g, s, t, is_beyond=True)
+        if bounds(after, x, s, t, G_g=1.0)[1] <= 0:
+            after = windows.add(x, g, s, t)
+        windows = after
+        low, high = bounds(windows, x, s, t, G_g=1.0)
+        assert low <= g <= high
+        # With noise other windows count: what they carry to a feasible action is right, too.
+        low, high = bounds(windows, x, s, t, G_g=1.0, sigma=0.1)
+        assert low <= g <= high
+        carried += high < g + radius(0.1, 0.05, t, min(int(math.log2(t)) + 1, 6), 1) - 1e-9
+    assert carried > 20, carried
+
+
+@pytest.mark.parametrize("slopes", ["all", "some", "none", "wrong"])
+def test_a_filter_may_have_noisy_readings(slopes):
+    errors = Errors(slope=math.inf if slopes == "wrong" else 0.0)
+    safe = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=Ball(1.0), errors=errors))
     player, rng = Averaged(base=safe, sigma=0.01), np.random.default_rng(3)
-    state, slope = player.init(np.zeros(2)), np.array([0.0, 1.0])
+    state, told = player.init(np.zeros(2)), {"all": 1.0, "some": 0.5, "none": 0.0, "wrong": 1.0}
+    assert not player.needs_slopes
     for _ in range(60):
         assert state.x[1] <= 0.5
         reading = float(state.x[1]) - 0.5 + 0.01 * float(rng.normal())
-        state = player.update(state, Feedback(None, reading, slope, proposal=np.array([0.0, 9.0])))
+        slope = np.array([0.0, -1.0 if slopes == "wrong" else 1.0])
+        s = slope if rng.random() < told[slopes] else None
+        state, info = player.step(state, Feedback(None, reading, s, proposal=np.array([0.0, 9.0])))
+        assert info.contradictions == ()
     assert state.x[1] > 0.4
+
+
+def test_what_is_read_outside_of_the_domain_is_in_no_average():
+    # There g is ten times as steep as G_g: carried by G_g, its values would contradict the others.
+    player = Averaged(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), sigma=0.01)
+    state, suspects = player.init(np.zeros(2)), []
+    for t in range(40):
+        x = np.array([0.0, 3.0]) if t % 8 == 5 else state.x
+        g = float(x[1]) - 0.5 + 10.0 * max(float(np.linalg.norm(x)) - 1.0, 0.0)
+        seen = Feedback(np.array([0.0, -1.0]), g, None, action=x)
+        state, info = player.step(state, seen)
+        suspects += info.contradictions
+    assert suspects == []
+    assert 0.3 < state.x[1] <= 0.5
+
+
+def test_a_controller_asks_for_no_slope_where_values_carry_readings():
+    player = Averaged(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), sigma=0.01)
+    rng, worst = np.random.default_rng(8), -1.0
+    with Controller(player, [0.0, 0.0]) as loop:
+        for t in range(60):
+            g = float(loop.ask()[1]) - 0.5
+            worst = max(worst, g)
+            slope = {"constraint_subgradient": [0.0, 1.0]} if t % 3 else {}
+            loop.tell(cost_gradient=[0.0, -1.0], constraint_value=g + 0.01 * rng.normal(), **slope)
+    assert -0.1 < worst <= 0.0
+    by_slopes = Averaged(
+        base=CertifiedOGD(knowledge=Curvature(beta=1.0, reach=1.0), radius=1.0), sigma=0.1
+    )
+    assert by_slopes.needs_slopes
 
 
 @pytest.mark.parametrize("copies", [True, False])

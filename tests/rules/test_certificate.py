@@ -35,8 +35,6 @@ def test_in_a_batch_too_a_round_in_which_nothing_moves_stays():
     def wide(part):
         if is_tree(part):
             return type(part)(*map(wide, part))
-        if part is None:  # no run has a plan
-            return None
         return np.array([[part]]) if np.ndim(part) == 0 else part[None]
 
     batch = player.update(wide(state), Feedback(seen[0][None], np.array([[seen[1]]]), s[None]))

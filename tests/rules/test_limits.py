@@ -13,10 +13,10 @@ from surefoot.controller import Controller, replay
 from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError
 from surefoot.knowledge import (
+    Choices,
     Column,
     Curvature,
     Errors,
-    Grid,
     LipschitzHull,
     Reading,
     Together,
@@ -309,7 +309,7 @@ def test_a_curvature_beside_a_slope():
 
 
 def test_a_grid_keeps_its_points():
-    grid = Grid(0.125, Box([-1.0, -1.0], [1.0, 1.0]))
+    grid = Choices([-1.0, -1.0], [1.0, 1.0], step=0.125)
     known = Together(rows=together_of([1.0, 30.0]).rows, domain=grid)
     player = LeaderFollower.of(Leader(domain=grid.inside), known)
     state = player.init(np.zeros(2))
@@ -413,7 +413,7 @@ def test_what_is_unsupported_is_rejected_in_a_sentence():
         LeaderFollower(**known, **context, ramp=0.1)
     with pytest.raises(InvalidValueError, match="ramp must be that of a LipschitzHull"):
         LeaderFollower(**known, ramp=0.1, drift=1e-3)
-    with pytest.raises(InvalidValueError, match="G_g must be one number, because a value does not"):
+    with pytest.raises(InvalidValueError, match="G_g must be one number for ValuesFollower, which"):
         ValuesFollower(**known)
     player = LeaderFollower(**known)
     for g, s in ((-0.5, np.eye(2)), (np.full(3, -0.5), np.ones((3, 2))), (np.full(3, -0.5), None)):

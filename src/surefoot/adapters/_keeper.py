@@ -43,6 +43,7 @@ from numpy.typing import DTypeLike
 
 from surefoot.certified import Certified
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm
 from surefoot.core.arrays import freeze
 from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
@@ -195,6 +196,18 @@ class Keeper:
         return info
 
     @property
+    def obstacle_to_repeats(self) -> str:
+        """Why an action may not be played again before g was read there; empty where it may."""
+        knowledge: Any = self.filter.knowledge
+        if self.filter.errors.drifts:
+            return "the filter allows for drift, and g may have risen since"
+        if knowledge.kind == "cumulative":
+            return "the filter keeps a limit on the average, which every round counts in"
+        if knowledge.kind == "few violations":
+            return f"the filter estimates {knowledge.constant}, and the action may violate"
+        return ""
+
+    @property
     def certificate(self) -> Certificate | None:
         """Why what is to be played is feasible; None before a step."""
         return None if self.info is None else self.info.certificate
@@ -242,10 +255,25 @@ class Keeper:
 
 def check_filter(filter: object) -> None:  # noqa: A002
     """Raise unless it takes proposals, and nothing that a host does not have."""
+    if isinstance(filter, Algorithm) and filter.inner is not None:
+        raise checks.invalid(
+            "filter",
+            f"without {type(filter).__name__}, because a host adds a margin for its own rounding "
+            "to each reading, for which knowledge allows alone: let a Controller play it beside "
+            "the host, by ask and tell",
+            filter,
+        )
     if not isinstance(filter, Certified) or not filter.needs.proposals:
-        raise checks.invalid("filter", "a SafetyFilter, a RegionFilter or the like", filter)
+        rule = "a SafetyFilter or a RegionFilter, which take what the host would like to play"
+        raise checks.invalid("filter", rule, filter)
     if filter.knowledge.in_contexts:
-        raise checks.invalid("filter", "one without contexts, which no host has", filter)
+        raise checks.invalid(
+            "filter",
+            "without contexts, because no host says the context of the next round before it asks "
+            "for its action: give a drift that bounds what contexts change, or let a Controller "
+            "play it beside the host, by announce, ask and tell",
+            filter,
+        )
 
 
 def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002

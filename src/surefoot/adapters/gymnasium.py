@@ -12,6 +12,7 @@ Agents that learn from their own actions keep the action that they proposed;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 
@@ -31,12 +32,12 @@ _gym = need("gymnasium", "gymnasium", "surefoot.adapters.gymnasium")
 __all__ = ["Reading", "SafeAction", "cost_below"]
 
 Facts: TypeAlias = Mapping[str, Array]
-Reading: TypeAlias = Callable[[Array, Facts], tuple[Array, Array | None]]
+Reading: TypeAlias = Callable[[Array, Facts], tuple[Array | None, Array | None]]
 """From the action played and the step's ``info`` to the value of g and a subgradient there; None
-for no subgradient."""
+for no subgradient, and for no value where nothing was measured."""
 
 
-def _from_info(action: Array, info: Facts) -> tuple[Array, Array | None]:
+def _from_info(action: Array, info: Facts) -> tuple[Array | None, Array | None]:
     if "constraint_value" not in info:
         raise InvalidValueError(
             "info must have 'constraint_value', g at the action played, or SafeAction a function "
@@ -67,16 +68,17 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     The first action after a reset is ``start``, whatever the agent proposes: nothing has been
     measured yet. The g and the slope at the action before certify each later one. Every action is
-    in the box of the action space, with every filter, also under drift. If a step failed, or its g
-    was not a number, nothing was measured: the action is played again, whatever the agent proposes,
-    until g is measured there. A filter that allows for drift needs a reset instead. Certificates
-    are computed in float64 and rounded to the action space last, with a margin for that
+    in the box of the action space, with every filter, also under drift. If g was not measured in a
+    step (None), or the step failed, or g was not a number, the action is played again, whatever the
+    agent proposes, until g is measured there. A filter that allows for drift, or keeps a limit on
+    the average, or has an unknown constant needs a reset instead. Certificates are computed in
+    float64 and rounded to the action space last, with a margin for that
     (:mod:`surefoot.adapters._keeper`).
 
     ``info`` of a step has ``action_played``, ``action_proposed``, ``certificate`` (a named tuple,
     whose ``str`` is one sentence; None for the start), ``constraint_value`` and ``cost``. The cost
     is that of the environment if it has one (safety-gymnasium returns it as the third of six
-    values, which become five here), else the positive part of g.
+    values, which become five here), else the positive part of g; NaN where g was not measured.
 
     :attr:`guarantee` has what is promised. If g depends only on the action, pass
     ``action_only=True``. If g also changes by at most v per step otherwise, give the filter
@@ -168,10 +170,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
             raise InvalidValueError(f"action.shape must be {space.shape}, got {proposed.shape}")
         if self._reading is not None:
             self._keeper.offer(proposed, *self._reading)
-        elif not self._is_new and self._filter.errors.drift:
+        elif not self._is_new and (reason := self._keeper.obstacle_to_repeats):
             raise InvalidValueError(
-                "the last step must have been measured, because the filter allows for drift and g "
-                "may have risen since: call reset, got no reading"
+                f"the last step must have been measured, because {reason}: call reset, got no "
+                "reading"
             )
         # That reading says nothing about the action to come.
         self._reading, self._is_new = None, False
@@ -181,8 +183,11 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         if cost:
             info["cost"] = float(cost[0])
         g, s = self._read(played.copy(), info)
-        self._reading = value, _ = self._check(played, g, s)
-        info.setdefault("cost", max(float(value.max()), 0.0))
+        if g is None:
+            info.setdefault("cost", math.nan)
+        else:
+            self._reading = value, _ = self._check(played, g, s)
+            info.setdefault("cost", max(float(value.max()), 0.0))
         info |= {
             "constraint_value": g,
             "action_played": played,

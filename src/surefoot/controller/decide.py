@@ -50,6 +50,7 @@ from surefoot.knowledge import (
     CertificateError,
     EmptyRegionError,
 )
+from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 from surefoot.knowledge.ramp import find_way
 
@@ -348,6 +349,8 @@ class Round:
         if breach.sentence.endswith(BALL_TOO_SMALL):
             ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
             return (ball, "a sensor error (value_error) of more than the slack reported")
+        if BEYOND_CHANGES in breach.sentence:
+            return ("changes of that column is too small", "an error of the context")
         anchor, worst = self.loop.anchor, self.input.worst
         worst = -math.inf if worst is None else worst
         over = max(worst - bound, 0.0) if bound < math.inf else 0.0
@@ -359,7 +362,8 @@ class Round:
         off = max(over, shift, short)
         noise = f"a sensor error (value_error) of {off:.3g} or more"
         unsettled = "the plant had not settled when g was read"
-        slope = "an error of the subgradient (slope_error)"
+        reads_slopes = self.input.slope_norm is not None
+        slope = ("an error of the subgradient (slope_error)",) if reads_slopes else ()
         shape = ("g is not convex",) if self.run.convex else ()
         drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
         if start:
@@ -368,12 +372,12 @@ class Round:
             drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
             return (drift, noise, unsettled, constant, *shape)
         if is_steep:
-            return (constant, slope, drift)
+            return (constant, *slope, drift)
         if 0 < off <= _LITTLE * slack:
             return (noise, unsettled, constant, drift, *shape)
         if over > 0:
             return (constant, drift, noise, unsettled, *shape)
-        return (constant, slope, drift, *shape)
+        return (constant, *slope, drift, *shape)
 
     def _suspect_start(self, breach: Breach, worst: float) -> tuple[str, float]:
         """Return which constant of the start is wrong, and by how much; empty for none.

@@ -24,9 +24,8 @@ from surefoot.knowledge.certified_length import (
 )
 from surefoot.knowledge.choices import (
     Choices as Choices,
-    Grid as Grid,
-    OffOr as OffOr,
     OnChoices as OnChoices,
+    make_domain as make_domain,
 )
 from surefoot.knowledge.context import (
     AnnouncedDrift as AnnouncedDrift,

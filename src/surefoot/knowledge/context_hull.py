@@ -317,7 +317,8 @@ class ContextHull(LipschitzHull):
         region = ContextRegion(self, memory, reading.errors)
         limit = region.bound(x)  # infinite if nothing was certified
         rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
+        words = f"G_g = {self.G_g:.6g} or {self.context.suspect} is wrong"
+        words += f" (by {' and '.join(rounds)})"
         return sentences + check_bound(t, reading, limit, ALARM_NOISES * noise, words)
 
 

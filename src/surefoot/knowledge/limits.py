@@ -27,12 +27,13 @@ class LimitConstants(NamedTuple):
 
     Attributes:
         G_g: its Lipschitz constant; None where ``beta`` is given.
-        beta: its smoothness constant; None where ``G_g`` is given.
         start_bound: g at the start is at most this, in every round and context.
         value_error: how wrong a reported g may be.
         evaluation_error: how wrong its computation may be beyond that.
         drift: how much g may change from round to round.
         columns: what is known of each number of a context; empty without contexts.
+        beta: its smoothness constant; None where ``G_g`` is given.
+        is_convex: whether it is convex; it must be where ``G_g`` is given.
     """
 
     G_g: float | None
@@ -42,6 +43,7 @@ class LimitConstants(NamedTuple):
     drift: float = 0.0
     columns: tuple[Column, ...] = ()
     beta: float | None = None
+    is_convex: bool = True
 
 
 def certify_limits(limits: Sequence[LimitConstants], domain: Set) -> Knowledge:
@@ -73,9 +75,14 @@ def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
                 f"bound at the start stands by a smoothness constant, got beta = {limit.beta:.6g}: "
                 "give G_g"
             )
-        return Curvature(beta=limit.beta, domain=domain, errors=errors)
+        return Curvature(beta=limit.beta, domain=domain, errors=errors, convex=limit.is_convex)
     if limit.G_g is None:
         raise InvalidValueError("a limit must have G_g or beta, got neither")
+    if not limit.is_convex:
+        raise InvalidValueError(
+            f"G_g must be that of a convex limit, got {limit.G_g:.6g} of one that is not: means of "
+            "actions are certified by it; give beta"
+        )
     if not limit.columns:
         return LipschitzHull(
             G_g=limit.G_g, domain=domain, start_bound=limit.start_bound, errors=errors

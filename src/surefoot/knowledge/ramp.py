@@ -120,8 +120,9 @@ def _check_gaps(numbers: Array, choices: Choices, ramp: Any) -> None:
     if (short := gap > ramps).any():
         i = int(short.argmax())
         raise InvalidValueError(
-            f"ramp must be at least {gap[i]:g}, or entry {i} could never leave 0 by a choice of "
-            f"{checks.repr_line(choices)}, got {ramp!r}"
+            f"ramp must be at least {gap[i]:g}, because entry {i} leaves 0 in one step of "
+            f"{gap[i]:g} or never: give each entry a ramp as large as that, or a Box as the domain "
+            f"if the machine plays less, too, got {ramp!r} for {checks.repr_line(choices)}"
         )
 
 

@@ -260,9 +260,7 @@ HULL = LipschitzHull(G_g=1.0, reach=1.5)
     ids=lambda player: repr(player)[:60],
 )
 def test_what_has_no_c_text_is_refused_in_one_sentence(player):
-    with pytest.raises(
-        SurefootError, match="player must be one that the kernel's C text has"
-    ) as error:
+    with pytest.raises(SurefootError, match=r"player must be .*the kernel has .*C text") as error:
         c_header(player, 2)
     assert "\n" not in str(error.value)
 

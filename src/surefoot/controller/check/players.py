@@ -13,7 +13,6 @@ from .curvature import Curved, CurvedRows
 from .exact import Point, UnjudgedError, WrongError, number, numbers, vector
 from .hull import Hull
 from .kind import Kind, Unknown, refuse_other_keys
-from .known_sets import CHOICES
 from .length import Length
 from .log import Log
 from .relative import Relative
@@ -123,7 +122,7 @@ class Player:
     def keeps_ramp(self) -> bool:
         """Whether a return path is no faster than the ramp: where points between may be played."""
         domain = self.kind.domain
-        is_chosen = isinstance(domain, dict) and domain.get("class") in CHOICES
+        is_chosen = isinstance(domain, dict) and domain.get("class") == "Choices"
         return self.kind.convex and not is_chosen
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from surefoot import kernel
 from surefoot.certified import Certified
 from surefoot.core import checks
+from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.plain import PlainTable
@@ -154,27 +155,34 @@ def _read(player: Any, dimension: int) -> Rule:
     rule: Rule | None = algorithm.compiled.rule(algorithm, np.zeros(d)) if is_pair else None
     if rule is None:
         raise InvalidValueError(
-            f"player must be one that the kernel's C text has in dimension {d}, and it has no "
-            f"{_name_obstacle(algorithm)}: `surefoot serve` plays it for a program in any "
-            f"language, got {checks.repr_line(algorithm)}"
+            f"player must be {_name_obstacle(algorithm)}: let `surefoot serve` play it for a "
+            f"program in any language, got {checks.repr_line(algorithm)} in dimension {d}"
         )
     return rule
 
 
 def _name_obstacle(player: Any) -> str:
-    """Return what of a player the kernel does not have, in words."""
+    """Return what a player must be that the kernel has C text for, in words."""
+    if isinstance(player, Algorithm) and player.inner is not None:
+        return f"without {type(player).__name__}, for which the kernel has no C text"
     if not isinstance(player, Certified):
-        return f"{type(player).__name__}, which Python plays"
+        return "a certified rule, because the kernel has C text for no other"
     knowledge, domain = player.knowledge, player.domain
+    kind = type(knowledge).__name__
+    is_unknown = knowledge.in_kernel(dimension_of(domain) or 1) is None
     parts = {
-        "ramps": player.ramp is not None,
+        "a ramp": player.ramp is not None,
         "contexts": knowledge.in_contexts,
-        f"{type(domain).__name__} as a domain": not getattr(domain, "is_convex", True),
+        f"{type(domain).__name__} as the domain": not getattr(domain, "is_convex", True),
         "start_bound": knowledge.bounds_start,
-        f"{type(knowledge).__name__}": knowledge.in_kernel(dimension_of(domain) or 1) is None,
+        "an unknown constant": knowledge.kind == "few violations",
+        "a limit on the average": knowledge.kind == "cumulative",
+        "several limits, but those of CurvatureRows": knowledge.row_count > 1 and is_unknown,
+        kind: is_unknown,
     }
-    pair = f"{type(player.proposer).__name__} with {type(knowledge).__name__}"
-    return next((name for name, has_it in parts.items() if has_it), pair)
+    pair = f"the pair of {type(player.proposer).__name__} and {kind}"
+    found = next((name for name, has_it in parts.items() if has_it), pair)
+    return f"without {found}, for which the kernel has no C text"
 
 
 # --- text -----------------------------------------------------------------------------------------

@@ -7,14 +7,13 @@ from typing import Any
 from surefoot.certified import Certified
 from surefoot.core.types import Set
 from surefoot.guarantees import Tuned
-from surefoot.knowledge import certify_limits
+from surefoot.knowledge import certify_limits, make_domain
 from surefoot.knowledge.base import Knowledge
 from surefoot.problems.plant.description import LimitDescription, PlantDescription
 from surefoot.problems.plant.scaling import Scaling, largest_of
 from surefoot.proposers import Leader, Probing, Proposals
 from surefoot.proposers.base import Proposer
 from surefoot.rules import LeaderFollower, RegionFilter, ValuesFollower
-from surefoot.sets import Box
 
 __all__ = ["domain_of", "has_rows", "player_of"]
 
@@ -43,14 +42,15 @@ def has_rows(plant: PlantDescription) -> bool:
     if len(plant.limits) == 1 or (plant.role == "learner" and not plant.has_slopes):
         return False
     moves = bool(plant.contexts) or any(limit.changes is not None for limit in plant.limits)
-    return not (moves and any(each.ramp is not None for each in plant.actuators))
+    return not (moves and plant.has_ramp)
 
 
 def domain_of(plant: PlantDescription, scaling: Scaling) -> Set:
     """Return the set of all actions: the ranges, with steps and what may be off."""
     low = scaling.to_action([each.low for each in plant.actuators])
     high = scaling.to_action([each.high for each in plant.actuators])
-    return Box(low, high)
+    step = scaling.to_action([each.step or 0.0 for each in plant.actuators])
+    return make_domain(low, high, step=step, off=[each.can_be_off for each in plant.actuators])
 
 
 def _proposer(plant: PlantDescription, domain: Set) -> Proposer:

@@ -128,6 +128,7 @@ class Scaling:
             evaluation_error=2.0**-53 * FAR * (abs(limit.bound) + margin) / unit,
             drift=drift * self.plant.round_minutes / unit * (_UP if drift else 1.0),
             columns=tuple(self._column(limit, i, unit) for i in range(len(self.plant.contexts))),
+            is_convex=limit.is_convex,
         )
 
     def _lipschitz(self, limit: LimitDescription, unit: float) -> float | None:
@@ -167,19 +168,20 @@ class Scaling:
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
-        """How far each entry of an action may move per round; None without a ramp.
+        """How far each entry of an action may move per round; None if all may cross their range.
 
-        An actuator without one may cross its range.
+        An actuator without a ramp may cross its range.
         """
-        if all(each.ramp is None for each in self.plant.actuators):
+        minutes = self.plant.round_minutes
+        steps = [each.largest_step(minutes) for each in self.plant.actuators]
+        if all(step is None for step in steps):
             return None
         ramps = []
-        for each, scale in zip(self.plant.actuators, self.per_unit.tolist(), strict=True):
-            low = 0.0 if each.can_be_off else each.low
-            whole = each.high - low
-            ramps.append(
-                scale * (whole if each.ramp is None else each.ramp * self.plant.round_minutes)
-            )
+        for each, scale, step in zip(
+            self.plant.actuators, self.per_unit.tolist(), steps, strict=True
+        ):
+            whole = each.high - (0.0 if each.can_be_off else each.low)
+            ramps.append(scale * (whole if step is None else step))
         return tuple(ramps)
 
     @property
@@ -196,8 +198,14 @@ class Scaling:
         return self.to_action([each.start for each in self.plant.actuators])
 
     def to_action(self, set_points: Sequence[float]) -> FloatArray:
-        """Return the action of set points, exactly."""
-        return np.asarray(set_points, dtype=np.float64) * self.per_unit
+        """Return the action of set points, exactly.
+
+        A set point that is a whole multiple of a step but for rounding, as 0.3 is of 0.1, is that
+        multiple as float64 multiplies it: so it is a choice.
+        """
+        pairs = zip(set_points, self.plant.actuators, strict=True)
+        points = [value if each.step is None else _snap(value, each.step) for value, each in pairs]
+        return np.asarray(points, dtype=np.float64) * self.per_unit
 
     def to_set_points(self, action: FloatArray) -> FloatArray:
         """Return the set points of an action, exactly."""
@@ -270,6 +278,14 @@ def _join(columns: Sequence[Column]) -> Column:
     worse = ways.pop() if len(ways) == 1 else None
     steepest = max(column.slope for column in columns)
     return Column(G_c=steepest, worse=worse, changes=first.changes)
+
+
+def _snap(value: float, step: float) -> float:
+    """Return the whole multiple of a step that a value is but for rounding; else the value."""
+    if not abs(value) < 2.0**50 * step:
+        return value
+    multiple = round(value / step) * step
+    return multiple if abs(multiple - value) <= 2.0**-50 * abs(value) else value
 
 
 def _power_below(number: float) -> float:

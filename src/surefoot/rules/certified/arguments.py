@@ -119,13 +119,13 @@ def not_where_unknown(known: str) -> dict[str, str]:
     Args:
         known: the call that takes a given G_g.
     """
-    give = f"give G_g, as {known} takes it"
+    give = f"give G_g, which may be far too large, to {known}"
     one = "Theorem U counts the violations of one g, so report the largest of several limits"
     return {
         "drift": f"Theorem U counts the violations of one g that does not change; {give}",
         "context": f"Theorem U counts the violations of one g, and contexts move it; {give}",
         "ramp": f"after a violation no action that is near need be feasible; {give}",
-        "G_g": f"{one}; {give}, or a far too large one as largest_G_g",
+        "G_g": f"{one}; {give}, or to this as largest_G_g",
         "rows": f"{one}; {give}",
         "reach": "it is that of the domain",
         "constants": "it takes the domain, as a Ball that holds the feasible set",

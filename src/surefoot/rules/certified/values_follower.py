@@ -103,9 +103,11 @@ class ValuesFollower(Certified):
     ) -> None:
         if np.ndim(G_g):
             rule = (
-                "one number, because a value does not say which limit is near; report the largest"
+                "one number for ValuesFollower, which learns one slope from differences of values: "
+                "report the largest of the limits and give the largest G_g, or take "
+                "LeaderFollower, which is reported a slope of each"
             )
-            raise checks.invalid("G_g", f"{rule}, or take LeaderFollower", G_g)
+            raise checks.invalid("G_g", rule, G_g)
         checks.positive(G_g=G_g)
         leader = Leader(domain=domain, cuts=cuts)
         proposer = Probing(leader=leader, probe=probe, doubt=doubt, near=near)

@@ -35,8 +35,9 @@ from surefoot.rules.wrappers.wrapper import (
 __all__ = ["Averaged", "WithProbability"]
 
 
-# Columns of the sums: how many, round numbers, readings, |X|^2, s'X; then X and s.
-_COUNT, _ROUND, _VALUE, _SQUARE, _PRODUCT, _REST = range(6)
+# Columns of the sums: how many, those with a slope, those at actions that may be infeasible, round
+# numbers, readings, |X|^2, s'X; then X and s.
+_COUNT, _SLOPES, _BEYOND, _ROUND, _VALUE, _SQUARE, _PRODUCT, _REST = range(8)
 
 
 class AveragedState(NamedTuple):
@@ -79,6 +80,10 @@ class Averaged(Wrapper):
     First of all the start is measured, until its slack is known well enough: so long the action
     stays, and the gradients are added up.
 
+    Where the base certifies by a ``G_g`` no slope need be reported: :math:`G_g` carries a reading
+    that has none. What is read outside of the domain, where the constants need not hold, is in no
+    average.
+
     Args:
         base: a rule for one constraint that takes a ``value_error`` with each round's feedback.
         sigma: :math:`\sigma`.
@@ -107,8 +112,8 @@ class Averaged(Wrapper):
     refusals: ClassVar[Mapping[str, str | None]] = {
         "unknown": UNKNOWN.format("that repeats an action until it knows that it violates"),
         "ramp": None,
-        "context": "an average is over rounds of several contexts, in which g differs, so give "
-        "the base a value_error instead",
+        "context": "an average is of readings of one g, and those of several contexts are of "
+        "several, so give the base a value_error that no reading exceeds, and leave Averaged out",
     }
     is_one_run: ClassVar[bool] = True
     takes_late: ClassVar[bool] = True
@@ -127,10 +132,11 @@ class Averaged(Wrapper):
             rule = f"a certified rule, which allows for the error of an average, got {name}"
         elif needs.separately:
             rule = (
-                "a rule for one limit, because an average is of one number: tell the largest of "
-                f"them, or give each limit a value_error, got a {name} of several"
+                "a rule for one limit, because an average is of one number, and the largest of "
+                "several noisy ones is too large in the mean: give the base a value_error that no "
+                f"reading exceeds, and leave Averaged out, got a {name} of several"
             )
-        elif not (needs.constraint_subgradients or "G_g" in self.knowledge.constants):
+        elif not (needs.constraint_subgradients or self._G_g < math.inf):
             kind = type(self.knowledge).__name__
             rule = (
                 "told slopes, or have a G_g, by which readings of several actions are one average, "
@@ -161,7 +167,12 @@ class Averaged(Wrapper):
     @property
     def needs_slopes(self) -> bool:
         """Whether a round must report a slope: an average carries readings by slopes or by G_g."""
-        return bool(self.needs.constraint_subgradients)
+        return super().needs_slopes or not self._G_g < math.inf
+
+    @property
+    def _G_g(self) -> float:
+        """How fast g changes at most between actions; infinite if that is unknown."""
+        return float(self.knowledge.constants.get("G_g", math.inf))
 
     @property
     def errors(self) -> Errors:
@@ -248,19 +259,24 @@ class Averaged(Wrapper):
 
     def _read(self, state: AveragedState, feedback: Feedback) -> tuple[AveragedState, Feedback]:
         """Return the state with a reading, and the feedback of the base in its place."""
-        x, errors = feedback.action, errors_of(self.base)
-        if self.needs.constraint_subgradients:
+        x, errors, G_g = feedback.action, errors_of(self.base), self._G_g
+        if self.needs_slopes or feedback.constraint_subgradient is not None:
             g, s = checks.read_constraint(x, feedback)
-            steep = errors.slope
         else:
             g, s = checks.read_constraint_value(feedback.constraint_value, x), None
-            steep = self.knowledge.G_g
         checks.finite(constraint_value=g)
+        if not self.knowledge.holds(x):  # the base does not use it either
+            return state, feedback
         X, when = x - state.start, state.rounds - feedback.age
-        windows = state.windows.add(X, g, s, when)
-        low, high = windows.bounds(
-            X, s, when, sigma=self.sigma, failure=self.failure, steep=steep, drift=errors.drift
-        )
+        # A slope that errs by as much as G_g says no more than G_g.
+        known = s if errors.slope < G_g else None
+        sizes = {"slope_error": errors.slope, "G_g": G_g, "drift": errors.drift}
+        is_own = feedback.age > 0 or not np.array_equal(x, state.x)
+        windows = state.windows.add(X, g, known, when, is_own)
+        low, high = windows.bounds(X, known, when, self.sigma, self.failure, **sizes)
+        if is_own and high <= 0.0:  # it is feasible
+            windows = state.windows.add(X, g, known, when)
+            low, high = windows.bounds(X, known, when, self.sigma, self.failure, **sizes)
         average = feedback._replace(
             constraint_value=0.5 * (low + high),
             constraint_subgradient=s,
@@ -328,7 +344,9 @@ class Windows(NamedTuple):
     scale: float
     latest: float
 
-    def add(self, X: Array, g: float, s: Array | None, when: float) -> Windows:
+    def add(
+        self, X: Array, g: float, s: Array | None, when: float, is_beyond: bool = False
+    ) -> Windows:
         """Return the sums with one more reading.
 
         Args:
@@ -336,10 +354,11 @@ class Windows(NamedTuple):
             g: the reading.
             s: the slope; None where there is none.
             when: the round that was read.
+            is_beyond: whether the action may be infeasible, where G_g need not hold.
         """
         n, d = self.readings + 1.0, len(X)
         row = np.zeros(_REST + 2 * d)
-        row[:_PRODUCT] = 1.0, when, g, X @ X
+        row[:_PRODUCT] = 1.0, s is not None, is_beyond, when, g, X @ X
         row[_REST : _REST + d] = X
         size = abs(g) + float(np.sqrt(X @ X))
         if s is not None:
@@ -355,10 +374,11 @@ class Windows(NamedTuple):
         X: Array,
         s: Array | None,
         when: float,
-        *,
         sigma: float,
         failure: float,
-        steep: float,
+        *,
+        slope_error: float,
+        G_g: float,
         drift: float,
     ) -> tuple[float, float]:
         r"""Return a lower and an upper bound on g at the last action, in the round it was read.
@@ -371,8 +391,12 @@ class Windows(NamedTuple):
             g(x_t) &\ge \bar g + \overline{s_i^\top(x_t - x_i)} - c - \tau\bar d - v\bar a
 
         where :math:`\bar d` is the root of the mean squared distance to :math:`x_t` and
-        :math:`\bar a` the mean age; without slopes :math:`\tau` is :math:`G_g` and s is 0. A
-        reading that comes after later ones is as far from these as both are from the latest.
+        :math:`\bar a` the mean age. Where a slope is missing, :math:`s_t` or one of a window's
+        :math:`s_i`, the bound has no slopes and :math:`G_g` in the place of :math:`\tau`. Of
+        :math:`G_g` only feasible points are known: an upper bound by it counts where one of them
+        is at most 0, else that of the last reading alone, and a lower bound where no action of the
+        window may be infeasible. A reading that comes after later ones is as far from these as both
+        are from the latest.
 
         Args:
             X: the last action, relative to the first.
@@ -380,7 +404,8 @@ class Windows(NamedTuple):
             when: the round of the last reading.
             sigma: of the noise.
             failure: :math:`\delta`.
-            steep: :math:`\tau`, the error of slopes; without slopes, G_g.
+            slope_error: :math:`\tau`, of the slopes that there are.
+            G_g: how fast g changes at most; infinite if no slope may be missing.
             drift: v.
         """
         t, d = self.readings, len(X)
@@ -395,11 +420,17 @@ class Windows(NamedTuple):
         unit = 8 * (2 * len(sums[0]) + 2.0 ** len(self.full)) * UNIT * self.scale
         distance = np.maximum(X @ X - 2 * (where @ X) + means[:, _SQUARE], 0.0)
         distance = np.sqrt(distance + unit * self.scale)
-        spread = c + (steep * distance if steep else 0.0) + drift * age + unit
-        up = down = 0.0
+        spread = c + drift * age + unit
+        far = G_g * distance if G_g < math.inf else np.full(many, math.inf)
+        error = slope_error * distance if slope_error else 0.0
+        down = slopes @ X - means[:, _PRODUCT] - error
+        is_unknown = (sums[:, _BEYOND] > 0.0) & (np.arange(many) > 0)  # the first is of X alone
+        down = np.where(sums[:, _SLOPES] == count, down, np.where(is_unknown, -math.inf, -far))
+        low = float((g + down - spread).max())
         if s is not None:
-            up, down = (X - where) @ s, slopes @ X - means[:, _PRODUCT]
-        return float((g + down - spread).max()), float((g + up + spread).min())
+            return low, float((g + (X - where) @ s + error + spread).min())
+        high = g + far + spread
+        return low, float(high.min() if high.min() <= 0.0 else high[0])
 
 
 def empty_windows(dimension: int, longest: int) -> Windows:

@@ -129,10 +129,11 @@ class CostProbing(Wrapper):
     uses: ClassVar[frozenset[str]] = frozenset({"value_error", "action", "age", "within"})
     refusals: ClassVar[Mapping[str, str | None]] = {
         "unknown": UNKNOWN.format("that plays beside the action that may violate"),
-        "ramp": "probes jump by their length, and after an order a pair begins at its centre, "
-        "however far that is, so leave the ramp out",
+        "ramp": "after an order a pair begins at its centre, however far that is, so leave the "
+        "ramp out, or play the base alone and report gradients of the cost",
         "context": "a centre and its probe are two rounds, and g may rise more between their "
-        "contexts than over the probe, so give a drift that bounds it",
+        "contexts than over the probe, so leave the contexts out and give a drift that bounds what "
+        "they change, or play the base alone and report gradients of the cost",
     }
     other_needs: ClassVar[dict[str, Any]] = {"cost_gradients": 0, "cost_values": 1, "directions": 1}
 
@@ -164,8 +165,8 @@ class CostProbing(Wrapper):
         if not getattr(domain, "is_convex", True):
             raise InvalidValueError(
                 f"domain must be a convex set for CostProbing, whose probes go {self.length:g} in "
-                "any direction, between its choices: take the box around them, or the base alone "
-                f"with gradients of the cost, got a {type(domain).__name__}"
+                "any direction, so that they are between its choices: play the base alone and "
+                f"report gradients of the cost, got a {type(domain).__name__}"
             )
         try:
             return move_inwards(domain, self.length)

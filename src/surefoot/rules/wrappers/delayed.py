@@ -105,8 +105,7 @@ class Delayed(Wrapper):
         "unknown": UNKNOWN.format("that acts again before it knows of a violation"),
         "ramp": None,
         "context": "Theorem X1 needs the context of each reading, and a late one comes in a later "
-        "context, so tell readings in their round, or give a drift that bounds what contexts "
-        "change",
+        "context, so leave the contexts out and give a drift that bounds what they change",
     }
 
     delay: int = count()
@@ -126,7 +125,7 @@ class Delayed(Wrapper):
             if self.copies:
                 why = (
                     "copies in turn know nothing of each other, so that one may be left of the "
-                    "start and the next right of it: take copies=False"
+                    "start and the next right of it; take Delayed(..., copies=False)"
                 )
             raise InvalidValueError(f"ramp must be None for Delayed: {why}, got {self.ramp!r}")
         if knowledge is not None and knowledge.bounds_start and isinstance(self.base, Wrapper):

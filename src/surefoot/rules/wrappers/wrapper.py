@@ -17,7 +17,10 @@ from surefoot.guarantees.tuning import Tuned, unpack
 from surefoot.knowledge import Errors
 from surefoot.knowledge.base import find_knowledge
 
-UNKNOWN = "Theorem U bounds the violations of a rule that is measured round by round, not of one {}"
+UNKNOWN = (
+    "Theorem U bounds the violations of a rule that is measured round by round, not of one {}, so "
+    "give the base a bound, which may be far too large"
+)
 """Why a wrapper keeps no unknown constant."""
 
 
@@ -192,8 +195,8 @@ def _list_parts(base: Any) -> Iterator[tuple[str, str]]:
 
 _REFUSALS = {
     "ramp": "what it plays may be further from the last action, so leave the ramp out",
-    "context": "Theorem X1 needs the context of each reading and of each action, so give a drift "
-    "that bounds what contexts change",
+    "context": "Theorem X1 needs the context of each reading and of each action, so leave the "
+    "contexts out and give a drift that bounds what they change",
     "average": "every round counts, also those of orders and own actions, which only the rule "
     "itself is told of, so play the rule without it",
     "unknown": UNKNOWN.format("whose rounds are not those of its base"),
