@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,8 @@ __all__ = ["Machine", "PlantReport", "RoundEvent"]
 
 _KEPT = 256
 """How many readings are kept to find out by how much constants were too small."""
+_RECOVERY = re.compile(r"recovery \d+ of \d+")
+"""Who amends a plant when it recovers."""
 _REPEAT = 10
 """A start that is not safe is reported again after so many rounds."""
 
@@ -395,8 +398,11 @@ class Machine:
     # --- what changes it -------------------------------------------------------------------------
 
     def find_recovery(self, run: Run, loop: LoopState) -> tuple[Machine, Amendment] | None:
-        """Return the machine after a recovery, if one is due: at the start, when contradicted."""
-        if not self.left or loop.halt is None or not loop.is_refuted:
+        """Return the machine after a recovery, if one is due: at the start, when contradicted.
+
+        An operator's order stands: what was contradicted before it waits for its end.
+        """
+        if not self.left or loop.halt is None or loop.halt.is_order or not loop.is_refuted:
             return None
         if loop.refused or not (loop.x == run.start).all() or self._is_start_refuted(run, loop):
             return None
@@ -408,7 +414,7 @@ class Machine:
         return after, Amendment(
             run=after.run(),
             by=f"recovery {number} of {self.plant.policy.recoveries}",
-            reason=loop.halt.reason,
+            reason=_reason_of(loop),
             changes=(("factor", self.factor, factor),),
         )
 
@@ -430,8 +436,12 @@ class Machine:
         Raises:
             InvalidValueError: if nothing changes, or what cannot.
         """
+        if _RECOVERY.fullmatch(by):
+            raise InvalidValueError(f"by must be a person's words, got those of a recovery: {by!r}")
         changes = difference_of(self.plant, plant)
-        if not changes and self.factor == 1.0:
+        if self.factor != 1.0:
+            changes.append(("factor", self.factor, 1.0))
+        if not changes:
             raise InvalidValueError("amend must change the plant, got the same description")
         for part, names in _names_of(self.plant).items():
             if names != _names_of(plant)[part]:
@@ -457,6 +467,12 @@ class Machine:
                     f"limit.{limit.name}.start_margin must be stated again, with another why, "
                     f"because {own[0]} changes"
                 )
+
+
+def _reason_of(loop: LoopState) -> str:
+    """Return what was contradicted, in words."""
+    sentence = next(b.sentence for b in loop.breaches if b.affects != "regret")
+    return sentence.partition(": ")[2] or sentence
 
 
 def _bounds_of(limit: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from .amending import Amendment, confirm_amendment
 from .context import Contexts
 from .exact import (
     Bounds,
@@ -76,6 +77,13 @@ class Follower:
         unjudged: by round, why it is not judged.
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
+        amendments: what changed what is known of a plant.
+        refutations: the rounds whose readings refuted the constants in use, each with the first
+            round in which these were used.
+        is_ordered: whether an operator ordered the halt.
+        is_contradicted: whether the journal itself says that a premise of feasibility broke, since
+            the player began.
+        is_refuted: whether a reading did, since then: then the constants decide nothing any more.
     """
 
     t: int
@@ -100,7 +108,12 @@ class Follower:
         self.unjudged: dict[int, str] = {}
         self.players: dict[int, Player] = {}
         self.events: list[tuple[int, str]] = []
+        self.amendments: list[Amendment] = []
+        self.refutations: list[tuple[int, int]] = []
+        self.is_ordered = False
         self._begin(header)
+        if self.player.plant is not None and not self.player.plant.is_first:
+            raise WrongError("a plant must begin with the factor 1 and all recoveries")
         self._compare_state(header)
 
     def _begin(self, line: dict[str, Any]) -> None:
@@ -108,7 +121,8 @@ class Follower:
         player = self.players[self.t] = Player(line, self.kinds)
         self.player, self.kind, self.drift = player, player.kind, player.drift
         self.start, self.start_bound, self.delay = player.start, player.start_bound, player.delay
-        self.d, self.action = len(self.start), self.start
+        self.d, self.action, self.began = len(self.start), self.start, self.t
+        self.is_contradicted = self.is_refuted = False
         self.current: Bounds | None = None
         self.is_inherited = False
         self.told_errors: dict[int, dict[str, Any]] = {}  # by round of a reading, as told with it
@@ -129,6 +143,23 @@ class Follower:
             self._take_context(
                 line["loop"]["state"]["memory"]["context"] or self.kind.first_context
             )
+
+    # --- what is said at the end -----------------------------------------------------------------
+
+    @property
+    def all_events(self) -> list[tuple[int, str]]:
+        """The events, and the amendments with the rounds that were certified before and since."""
+        amended = [
+            (t, f"{words}; {before} rounds certified before, {self.certified - before} since")
+            for t, words, before in self.amendments
+        ]
+        return sorted([*self.events, *amended], key=lambda event: event[0])
+
+    @property
+    def estimates(self) -> set[str]:
+        """The paths of all constants of plants that are estimates."""
+        plants = [player.plant for player in self.players.values() if player.plant is not None]
+        return {path for plant in plants for path in plant.described.estimates}
 
     # --- what a kind of knowledge asks -----------------------------------------------------------
 
@@ -209,7 +240,7 @@ class Follower:
 
     def _refuse_another(self, line: dict[str, Any]) -> None:
         """Raise where a line has another player than the one that plays."""
-        if any(line[name] != part for name, part in self.player.encoded.items()):
+        if any(line.get(name) != part for name, part in self.player.encoded.items()):
             raise WrongError("another player must come with a fresh start, by a resume")
 
     def _take_file(self, line: dict[str, Any]) -> None:
@@ -254,19 +285,24 @@ class Follower:
 
     def _take_hold(self, line: dict[str, Any]) -> None:
         """Take an order to hold."""
-        self._halt(f"ordered to {line['kind']}", self.t)
+        self._halt(f"ordered to {line['kind']}", self.t, is_order=True)
         self._judge(line, self.action)
 
     _take_retreat = _take_hold
 
-    def _halt(self, why: str, t: int) -> None:
-        self.is_halted = True
+    def _halt(self, why: str, t: int, *, is_order: bool = False) -> None:
+        self.is_halted, self.is_ordered = True, is_order
         self.events.append((t, why))
 
     def _take_resume(self, line: dict[str, Any]) -> None:
         """Take an order to go on, perhaps with another player, from its start."""
-        p = vector(line["next"], self.d, "next")
-        self.is_halted = False
+        p, plant = vector(line["next"], self.d, "next"), self.player.plant
+        if plant is not None and "player" in line:
+            raise WrongError("what is known of a plant changes by an amendment alone")
+        # The order ends; of a plant what was contradicted stands.
+        stands = plant is not None and self.is_ordered and self.is_contradicted
+        self.is_halted = stands and self.on_contradiction == "retreat"
+        self.is_ordered = False
         self.on_contradiction = line.get("on_contradiction", self.on_contradiction)
         if not line.get("fresh"):
             if "player" in line:  # other policies
@@ -288,6 +324,29 @@ class Follower:
         if self.current is None or max(self.current) > 0:
             self.current, unjudged[t] = None, "another player starts where nothing is known"
 
+    def _take_amend(self, line: dict[str, Any]) -> None:
+        """Take a change of what is known of a plant, which begins anew at its start."""
+        words = confirm_amendment(line, self.player.plant, self._obstacle_to_recovery)
+        self.amendments.append(Amendment(self.t, words, self.certified))
+        self._begin(line)
+        self.is_halted = self.is_ordered = False
+        self.on_contradiction = line.get("on_contradiction")
+        self.current = self.level(self.start)
+        if vector(line["next"], self.d, "next") != self.start:
+            raise WrongError("an amendment must begin at the start of its plant")
+        self._judge(line, self.start)
+
+    @property
+    def _obstacle_to_recovery(self) -> str:
+        """Why a recovery is not due, in words; empty where it is."""
+        if not self.is_halted or not self.is_contradicted:
+            return "nothing was contradicted that halted the plant"
+        if self.is_ordered:
+            return "an operator's order stands"
+        if self.action != self.start:
+            return "the plant is not at its start"
+        return "" if self.start_bound == self.player.start_bound else "its start was refuted"
+
     # --- a round ---------------------------------------------------------------------------------
 
     def _take_context(self, context: Any) -> None:
@@ -295,7 +354,9 @@ class Follower:
         self.places.pop(self.t, None)
         self.unjudged.pop(self.t, None)
         if context is not None:
-            self.places[self.t] = [number(part, "context") for part in context["place"]]
+            place = self.places[self.t] = [number(part, "context") for part in context["place"]]
+            if self.player.plant is not None:
+                self.player.plant.refuse_context(place)
 
     def _take_round(self, line: dict[str, Any]) -> None:
         """Take a round: what was read in it, and the next action."""
@@ -305,9 +366,13 @@ class Follower:
         x, proved = self.actions[self.t], self.current
         if is_step and (line.get("missing") or self.is_halted):
             raise WrongError("a step was taken in a round that was halted or not measured")
+        if is_step and self.is_refuted:
+            raise WrongError(f"{self._refuted} and the player goes on by them")
+        if any(breach.get("affects") != "regret" for breach in line.get("breaches") or ()):
+            self.is_contradicted = True
         reading = self._take_reading(line, is_step)
         self.kind.count(reading, proved, is_own, self)
-        aged = self._begin_next_round(line, proved, reading)
+        aged = self._begin_next_round(line, None if self.is_refuted else proved, reading)
         if not is_step:
             self._find_event(line, reading, is_own or proved is None)
         self._judge(line, x, aged, is_step)
@@ -321,6 +386,7 @@ class Follower:
         if "played" in line:
             x = vector(line["played"], self.d, "played")
         is_own = x != self.action
+        self._confirm_plant(line, x)
         if is_own:
             self.current = None
             self.by_kind.discard(t)
@@ -331,6 +397,21 @@ class Follower:
             if not self.is_inherited:
                 self.proofs[t] = self.current
         return is_own
+
+    def _confirm_plant(self, line: dict[str, Any], x: Point) -> None:
+        """Raise unless the value of g is that of the readings of a plant.
+
+        A round at the start, of which a meter shows more than its margin allows, is not certified,
+        though nothing was told to the player.
+        """
+        plant = self.player.plant
+        if plant is None:
+            return
+        if line.get("constraint_value") is not None:
+            plant.confirm_readings(line)
+        elif x == self.start and plant.distrusts_start(line):
+            self.current = None
+            self.unjudged[self.t] = "a reading at the start was beyond what its margin allows"
 
     def _refuse_jump(self) -> None:
         """Raise where a context moved further than it changes, and a ramp counts on that."""
@@ -347,7 +428,7 @@ class Follower:
         if line.get("constraint_value") is not None:
             if self.kind.in_contexts and self.place is None:
                 raise WrongError("something was read in a round whose context nobody knows")
-            reading = self._read(line, t - self.delay if self.player.is_late else t)
+            reading = self._read(line, t - self.delay if self.player.is_late else t, is_step)
             if is_step:
                 self.heard.add(reading.round)
         if is_step:
@@ -387,7 +468,7 @@ class Follower:
             return
         raise WrongError("a return path is taken, and no order, halt or missing round says why")
 
-    def _read(self, line: dict[str, Any], i: int) -> Reading:
+    def _read(self, line: dict[str, Any], i: int, is_step: bool) -> Reading:
         """Keep what was read in round i, and the least of it and of what was proved before."""
         kind, x = self.kind, self.actions.get(i, self.start)
         values = self._values(line["constraint_value"])
@@ -397,7 +478,11 @@ class Follower:
         reading = Reading(i, x, raw, least(raw, self.proofs.get(i)) or raw, low, slopes, tau)
         if not kind.certificates or not kind.holds(x):
             return reading
-        self._refuse_contradiction(reading)
+        if words := self._find_contradiction(reading):
+            self._take_refutation(line, reading, words, is_step)
+            reading = reading._replace(own=raw)
+        if self.is_refuted and (kind.in_contexts or self.drift):
+            return reading
         self.readings[i] = reading
         self.read.learn(x, reading.own, i)
         if not kind.in_contexts:
@@ -421,18 +506,59 @@ class Follower:
         self.told_errors[i] = {name: part for name, part in told.items() if part is not None}
         return error, tau
 
-    def _refuse_contradiction(self, reading: Reading) -> None:
-        """Raise where g was read above what was certified of its action, or is known there."""
+    def _find_contradiction(self, reading: Reading) -> str:
+        """Return how g was read above what was certified of its action, or is known there."""
         i, x, kind = reading.round, reading.x, self.kind
         bounds = self.proofs.get(i)
         if not kind.in_contexts and (i == self.t or not self.drift):
             bounds = least(bounds, self.read.level(x, i), self.proved.level(x, i))
-        if self.start_bound is not None and x == self.start:
-            bounds = least(bounds, [self.start_bound] * kind.rows)
-        for row, most in enumerate(bounds or ()):
-            if reading.low[row] > most + kind.tolerance(reading, row):
-                words = "what was read contradicts what was certified or is known"
-                raise WrongError(f"{words}: a constant is wrong")
+        is_above = self._is_above(reading, bounds) or self._refutes_start(reading)
+        return "what was read contradicts what was certified or is known" if is_above else ""
+
+    def _refutes_start(self, reading: Reading) -> bool:
+        """Return whether g was read at the start above what it is at most for ever."""
+        if self.start_bound is None or reading.x != self.start:
+            return False
+        return self._is_above(reading, [self.start_bound] * self.kind.rows)
+
+    def _is_above(self, reading: Reading, bounds: Bounds | None) -> bool:
+        """Return whether g was read above bounds, by more than rounding explains."""
+        each = enumerate(bounds or ())
+        return any(reading.low[i] > most + self.kind.tolerance(reading, i) for i, most in each)
+
+    def _take_refutation(
+        self, line: dict[str, Any], reading: Reading, words: str, is_step: bool
+    ) -> None:
+        """Keep that a reading refuted the constants; raise where the journal does not say so.
+
+        Then no constant decides any more: what is left is the start, and of a limit that is fixed
+        what was read.
+        """
+        is_start = self._refutes_start(reading)
+        is_said = any(b.get("affects") != "regret" for b in line.get("breaches") or ())
+        if self.is_refuted and not is_start:
+            return
+        if is_step or not is_said or self.on_contradiction != "retreat":
+            raise WrongError(f"{words}: a constant is wrong")
+        if not self.is_refuted:
+            self.refutations.append((reading.round, self.began))
+        self.is_refuted, self.current = True, None
+        if is_start:
+            self.start_bound = None
+        is_fixed = not (self.kind.in_contexts or self.drift)
+        kept = [r._replace(own=r.raw) for r in self.readings.values()] if is_fixed else []
+        self.readings = {r.round: r for r in kept}
+        self.proofs, self.by_kind = {}, set()
+        self.read, self.proved = Places(self.drift), Places(self.drift)
+        for r in kept:
+            self.read.learn(r.x, r.raw, r.round)
+        if not is_fixed:
+            self.used, self.levels_read = {}, {}
+
+    @property
+    def _refuted(self) -> str:
+        """Which round refuted the constants, as a sentence begins with it."""
+        return f"round {self.refutations[-1][0]} refuted the constants,"
 
     def _use(self, i: int) -> None:
         """Let the player take a step with the reading of round i, where there is one."""
@@ -538,6 +664,8 @@ class Follower:
         name, kind = c.get("class"), self.kind
         limit = kind.limit()
         is_way, is_of_kind = name == "ReturnPath", name in kind.certificates
+        if is_of_kind and self.is_refuted:
+            raise WrongError(f"{self._refuted} and they certify an action")
         if is_way:
             known = self._certify_way(p, c, known, limit)
         elif is_of_kind:

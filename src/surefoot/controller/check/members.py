@@ -90,13 +90,25 @@ class Members:
         rounds = sum(follower.t - 1 for follower in followers)
         if not self.is_fleet:
             gaps = sorted(followers[0].unjudged.items())
-            said = f"certified: {certified} of {rounds} rounds; the first is the start"
+            said = f"{self._verdict}: {certified} of {rounds} rounds; the first is the start"
             return [said, *(f"not checked: round {t}: {why}" for t, why in gaps)]
         what = "1 member" if len(followers) == 1 else f"{len(followers)} members"
         said = (
-            f"certified: {certified} of {rounds} rounds of {what}; the first of each is its start"
+            f"{self._verdict}: {certified} of {rounds} rounds of {what}; the first of each is its "
+            "start"
         )
         return [said, *self._describe_gaps()]
+
+    @property
+    def _verdict(self) -> str:
+        """What "certified" rests on, in words."""
+        followers = [member.follower for member in self._all]
+        count = sum(len(follower.estimates) for follower in followers)
+        given = f"{count} estimate{'' if count == 1 else 's'}" if count else ""
+        if any(follower.refutations for follower in followers):
+            words = "certified given the constants of each piece"
+            return f"{words}, with {given}" if given else words
+        return f"certified given {given}" if given else "certified"
 
     def _describe_gaps(self) -> list[str]:
         """Return which rounds of a fleet are not checked: the first ones, and how many more."""
@@ -119,24 +131,38 @@ class Members:
             for t, player in follower.players.items():
                 words, start = _describe_player(player)
                 groups.setdefault((t, words), []).append((name, start))
-        said = []
+        said = self._describe_plants()
         for (t, words), several in groups.items():
             names, starts = zip(*several, strict=True)
             start = starts[0] if len(set(starts)) == 1 else "its own start, each"
             said.append(f"constants: {_name_all(names)}from round {t}: {words}, from {start}")
         return tuple(said)
 
+    def _describe_plants(self) -> list[str]:
+        """Return what plant files say, in engineering units; what is the same of many once."""
+        groups: dict[tuple[int, str], list[str | None]] = {}
+        for name, follower in self._all:
+            for t, player in follower.players.items():
+                for words in () if player.plant is None else player.plant.words:
+                    groups.setdefault((t, words), []).append(name)
+        return [f"plant: {_name_all(n)}from round {t}: {words}" for (t, words), n in groups.items()]
+
     def describe_events(self) -> tuple[str, ...]:
         """Return what was ordered, and of a fleet who joined and left; the same of many once."""
         groups: dict[tuple[int, str], list[str | None]] = {}
         said = []
         for name, follower in self._all:
-            for t, what in follower.events:
+            for t, what in follower.all_events:
                 if name is None:
                     said.append(f"order: round {t}: {what}")
                 else:
                     groups.setdefault((t, what), []).append(name)
         said += [f"order: {_name_all(n)}round {t}: {what}" for (t, what), n in groups.items()]
+        for name, follower in self._all:
+            member = "" if name is None else f"member {name!r}: "
+            for t, first in follower.refutations:
+                words = f"round {t} refuted the constants in use from round {first} on"
+                said.append(f"refuted: {member}{words}")
         return tuple(said)
 
 

@@ -172,7 +172,9 @@ class Scaling:
 
     def _enlarge(self, constant: PlantConstant) -> float:
         """Return a constant with the factor of recoveries, which leaves proved ones alone."""
-        return constant.value * (1.0 if constant.origin == "proved" else self.factor)
+        if constant.origin == "proved" or self.factor in (0.0, 1.0):
+            return constant.value * (1.0 if constant.origin == "proved" else self.factor)
+        return constant.value * self.factor * _UP
 
     def _enlarge_all(self, constants: Mapping[str, PlantConstant]) -> FloatArray:
         names = [each.name for each in self.plant.actuators]
