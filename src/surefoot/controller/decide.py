@@ -468,7 +468,7 @@ class Round:
         halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
         uncovered = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
         why: PlainTable = {"policy": policy if is_missing else "halted"}
-        breaches = [*self._shifted_anchor(), *self._refuted_bound()]
+        breaches = self._shifted_anchor() or self._refuted_bound()
         return self._stand(halt, bound, breaches, why, loop.halt, uncovered)
 
     def return_from_violation(self) -> Decision:
