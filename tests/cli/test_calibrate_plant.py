@@ -150,6 +150,18 @@ def test_what_cannot_be_is_one_sentence(pump, line, sentence):
     assert len(err.splitlines()) == 1
 
 
+def test_what_a_plant_file_cannot_say_is_one_sentence(pump):
+    text = (pump.folder / "pump.csv").read_text()
+    (pump.folder / "pump.csv").write_text(
+        "\n".join(
+            ",".join([*line.split(",")[:3], f"{line.split(',')[3]}e-30"]) if t else line
+            for t, line in enumerate(text.splitlines())
+        )
+    )
+    words = pump.refusal(f"{PUMP.replace('0.02', '0').replace('2.5', '1e-31')} --json")
+    assert "a plant file cannot say it: limit.pressure" in words
+
+
 @pytest.mark.slow
 def test_the_page_shows_what_the_command_prints(desk):
     hall.write_log(desk.folder / "year.csv")
