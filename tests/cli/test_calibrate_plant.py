@@ -50,7 +50,7 @@ def test_a_file_is_written_that_reads_and_says_where_each_number_is_from(pump):
     assert lines[0].startswith("pump.csv: 240 rows; limit pressure in bar; actuators speed in Hz")
     assert "none found missing" in lines[2]
     assert lines[-3] == "written: booster.toml"
-    assert lines[-2].startswith("Not proved: 2 constants are estimates, what a log shows times a factor")
+    assert lines[-2].startswith("Not proved: 2 constants are estimates, what a log shows times")
     assert "that the limit is convex in the set points, which nothing has tested." in lines[-2]
     assert "at most 4 measured rounds violate the limit by more than 0.04 bar" in lines[-1]
 
@@ -148,6 +148,18 @@ def test_what_cannot_be_is_one_sentence(pump, line, sentence):
     assert (code, out) == (2, "")
     assert sentence in err
     assert len(err.splitlines()) == 1
+
+
+def test_what_a_plant_file_cannot_say_is_one_sentence(pump):
+    text = (pump.folder / "pump.csv").read_text()
+    (pump.folder / "pump.csv").write_text(
+        "\n".join(
+            ",".join([*line.split(",")[:3], f"{line.split(',')[3]}e-30"]) if t else line
+            for t, line in enumerate(text.splitlines())
+        )
+    )
+    words = pump.refusal(f"{PUMP.replace('0.02', '0').replace('2.5', '1e-31')} --json")
+    assert "a plant file cannot say it: limit.pressure" in words
 
 
 @pytest.mark.slow

@@ -193,6 +193,12 @@ def test_what_cannot_be_is_one_sentence(changes, words):
     assert "\n" not in str(error.value)
 
 
+def test_a_few_rows_are_no_log():
+    log = pump_log(rows=9, hold=3)
+    with pytest.raises(ValueError, match="at least 5 rows per column, 10 for 2 columns, got 9"):
+        plant_of_log(log, PUMP)
+
+
 def test_a_column_that_rests_is_left_out_or_given():
     log = pump_log()
     log = replace(log, actuators=(*log.actuators, LogColumn("valve", "%", np.full(240, 80.0))))

@@ -47,6 +47,7 @@ from surefoot.problems.plant.description import (
 __all__ = ["LogRequest", "MissingColumnError", "PlantOfLog", "plant_of_log"]
 
 _RECOVERIES = 3
+_ROWS = 5
 _FOLLOWS = 0.9  # of the variance of a set point: then the contexts have set it
 
 
@@ -207,6 +208,11 @@ def _check(log: PlantLog, request: LogRequest) -> dict[str, LogColumn]:
     for name, (low, high) in request.ranges.items():
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise checks.invalid(f"range {name}", "a least and a larger number", (low, high))
+    if len(log.lines) < _ROWS * len(columns):
+        raise InvalidValueError(
+            f"the log must have at least {_ROWS} rows per column, {_ROWS * len(columns)} for "
+            f"{len(columns)} columns, got {len(log.lines)}"
+        )
     if request.start is not None and len(request.start) != len(log.actuators):
         every = ", ".join(actuators)
         raise checks.invalid("start", f"a number for each of {every}", request.start)
