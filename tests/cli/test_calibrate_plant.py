@@ -50,7 +50,7 @@ def test_a_file_is_written_that_reads_and_says_where_each_number_is_from(pump):
     assert lines[0].startswith("pump.csv: 240 rows; limit pressure in bar; actuators speed in Hz")
     assert "none found missing" in lines[2]
     assert lines[-3] == "written: booster.toml"
-    assert lines[-2].startswith("Not proved: 2 constants are estimates, lower bounds of a log")
+    assert lines[-2].startswith("Not proved: 2 constants are estimates, what a log shows times a factor")
     assert "that the limit is convex in the set points, which nothing has tested." in lines[-2]
     assert "at most 4 measured rounds violate the limit by more than 0.04 bar" in lines[-1]
 
