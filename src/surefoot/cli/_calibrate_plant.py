@@ -56,7 +56,7 @@ class PlantOptions:
 def calibrate_plant(options: PlantOptions) -> None:
     """Print what a log says of a plant, step by step, and write its file."""
     from surefoot.problems.calibration import plant_of_log, read_plant_log
-    from surefoot.problems.plant import plant_data, write_plant
+    from surefoot.problems.plant import PlantFileError, plant_data, write_plant
 
     _check_files(options)
     gaps = _word("gaps", options.gaps, ("refuse", "skip"))
@@ -87,7 +87,12 @@ def calibrate_plant(options: PlantOptions) -> None:
             log, request, report=report, on_step=lambda how: status.update(f"{what}: {how}")
         )
     plant = found.description
-    text = write_plant(plant)
+    try:
+        text = write_plant(plant)
+    except PlantFileError as error:
+        raise UsageError(
+            f"a plant file cannot say it: {error.mistakes[0].partition(': ')[2]}"
+        ) from error
     if options.write is not None:
         options.write.write_text(text, encoding="utf-8")
     data = {

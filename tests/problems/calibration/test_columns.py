@@ -36,7 +36,8 @@ def test_the_lemma_holds_on_every_log(seed):
     i, j = np.triu_indices(len(y), 1)
     ways, apart = np.abs(z[i] - z[j]), np.abs(y[i] - y[j]) - 2 * error
     assert (ways @ found.constants >= apart - 1e-6).all()  # no pair contradicts them
-    plain = [k for k in range(3) if not found.likes[k] and not found.are_faint[k]]
+    other = (found.likes, found.are_slopes, found.are_faint)
+    plain = [k for k in range(3) if not any(each[k] for each in other)]
     if len(plain) == 3:
         assert ranges @ true >= ranges @ found.constants - 1e-6  # (b)
         for k in plain:  # (a): one smaller, and two rows contradict it
@@ -57,13 +58,39 @@ def test_columns_that_moved_together_have_the_whole_each():
     assert sorted(found.likes) == [(), (), (0,)] or sorted(found.likes) == [(), (), (1,)]
 
 
-def test_a_column_without_an_effect_has_the_least_that_the_log_can_show():
+def test_a_column_without_an_effect_has_a_constant_above_0():
     rng = np.random.default_rng(1)
     z = np.column_stack([rng.uniform(0, 1, 300), rng.uniform(0, 10, 300)])
-    y = 3.0 * z[:, 0] + rng.uniform(-0.2, 0.2, 300)
+    exact = find_columns(z, 3.0 * z[:, 0], 0.0)
+    assert exact.are_faint == (False, True)
+    assert exact.constants == pytest.approx([3.0, 0.03 * np.ptp(z[:, 0]) / np.ptp(z[:, 1])])
+    noisy = find_columns(z, 3.0 * z[:, 0] + rng.uniform(-0.2, 0.2, 300), 0.2)
+    assert noisy.are_slopes[1]
+    assert 0 < noisy.constants[1] < 0.02
+
+
+def test_an_effect_below_two_errors_is_seen_by_its_slope():
+    # No two rows show it: 0.3 over the whole range, and the meter errs by 0.2.
+    rng = np.random.default_rng(1)
+    z = np.column_stack([rng.uniform(0, 1, 3_000), rng.uniform(0, 1, 3_000)])
+    y = z @ [3.0, 0.3] + rng.uniform(-0.2, 0.2, 3_000)
     found = find_columns(z, y, 0.2)
-    assert found.are_faint == (False, True)
-    assert found.constants[1] == pytest.approx(0.2 / np.ptp(z[:, 1]))
+    assert found.are_slopes[1]
+    assert 0.3 <= found.constants[1] < 0.35
+
+
+def test_a_controller_does_not_hide_what_it_works_against():
+    # Cooling follows the warmth, and the value hardly moves: slopes of both are -2 and 2.
+    rng = np.random.default_rng(2)
+    warmth = rng.uniform(0, 10, 4_000)
+    cooling = warmth + rng.uniform(-0.3, 0.3, 4_000)
+    y = 2.0 * warmth - 2.0 * cooling + rng.uniform(-0.1, 0.1, 4_000)
+    found = find_columns(np.column_stack([cooling, warmth]), y, 0.1)
+    assert found.are_slopes == (True, True)
+    assert (found.constants > 2.0).all()
+    assert (found.constants < 2.2).all()
+    opposite = find_columns(np.column_stack([cooling, -cooling]), 2 * cooling, 0.0)
+    assert opposite.constants == pytest.approx([2.0, 2.0], rel=0.02)
 
 
 def test_a_constant_that_is_given_is_kept_and_explains_its_part():

@@ -1,4 +1,4 @@
-"""From the log of a plant to its description, and from that to a week in the hall."""
+"""From the log of a plant to its description: every number with its origin."""
 
 from dataclasses import replace
 
@@ -6,15 +6,12 @@ import numpy as np
 import pytest
 from tests._scripts import script
 
-from surefoot import Controller
 from surefoot.problems.calibration.plant_from_log import (
     LogRequest,
     MissingColumnError,
     plant_of_log,
 )
 from surefoot.problems.calibration.plant_log import LogColumn, PlantLog, read_plant_log
-from surefoot.problems.plant import Scaling
-from surefoot.problems.plant.player import player_of
 
 hall = script("examples/hall.py")
 HOT = LogRequest(bound=27.0, sense="at_most", meter_error=0.25)
@@ -48,8 +45,8 @@ PUMP = LogRequest(bound=2.5, sense="at_least", meter_error=0.02, name="pump")
 
 
 def test_every_number_has_its_origin_and_the_rows_that_it_is_from():
-    log, lines = pump_log(), []
-    found = plant_of_log(log, PUMP, report=lines.append)
+    log, lines = pump_log(error=0.0), []
+    found = plant_of_log(log, replace(PUMP, meter_error=0.0), report=lines.append)
     plant = found.description
     (speed,), (demand,), (pressure,) = plant.actuators, plant.contexts, plant.limits
     assert (plant.name, plant.round_minutes, plant.role) == ("pump", 5.0, "filter")
@@ -66,7 +63,7 @@ def test_every_number_has_its_origin_and_the_rows_that_it_is_from():
             int(word) for word in constant.why.split("lines ")[1].split(" of")[0].split(" and ")
         )
         rows = [first - 2, second - 2]
-        apart = np.ptp(log.limit.values[rows]) - 0.04
+        apart = np.ptp(log.limit.values[rows])
         ways = [np.ptp(log.x[rows]), np.ptp(log.c[rows])]
         assert ways @ found.columns.constants == pytest.approx(apart, rel=1e-6)
     assert pressure.start_margin.origin == "estimated"
@@ -149,17 +146,22 @@ def test_a_log_in_which_nothing_was_held_says_that_it_would_not_notice():
     assert "so that a missing column would not be noticed" in lines[2]
 
 
-def test_a_set_point_that_the_weather_set_is_named():
+def test_a_set_point_that_the_weather_set_is_named_and_hides_little():
     log, lines = pump_log(), []
-    speed = 20.0 + 10.0 * log.c[:, 0] + np.random.default_rng(0).uniform(-2.0, 2.0, 240)
-    pressure = 0.05 * speed - 0.3 * log.c[:, 0] + 2.5
+    rng = np.random.default_rng(0)
+    speed = 20.0 + 10.0 * log.c[:, 0] + rng.uniform(-2.0, 2.0, 240)
+    pressure = 0.05 * speed - 0.3 * log.c[:, 0] + 2.5 + rng.uniform(-0.02, 0.02, 240)
     log = replace(
         log,
         actuators=(LogColumn("speed", "Hz", speed),),
         limit=LogColumn("pressure", "bar", pressure),
     )
-    plant_of_log(log, replace(PUMP, bound=1.0), report=lines.append)
+    found = plant_of_log(log, replace(PUMP, bound=1.0), report=lines.append)
     assert any("speed followed the contexts (9" in line for line in lines)
+    limit = found.description.limits[0]
+    assert limit.steepness["speed"].value >= 2 * 0.05
+    assert limit.rise["demand"].per.value >= 2 * 0.3
+    assert "the slope of a plane through pump.csv" in limit.steepness["speed"].why
 
 
 @pytest.mark.parametrize(
@@ -186,6 +188,12 @@ def test_what_cannot_be_is_one_sentence(changes, words):
     with pytest.raises(ValueError, match=words) as error:
         plant_of_log(pump_log(), replace(PUMP, **changes))
     assert "\n" not in str(error.value)
+
+
+def test_a_few_rows_are_no_log():
+    log = pump_log(rows=9, hold=3)
+    with pytest.raises(ValueError, match="at least 5 rows per column, 10 for 2 columns, got 9"):
+        plant_of_log(log, PUMP)
 
 
 def test_a_column_that_rests_is_left_out_or_given():
@@ -225,7 +233,7 @@ def year(tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("contexts", "words"),
-    [((), "0.941 degC"), (("outside",), "0.225 degC"), (("IT load",), "0.0789 degC")],
+    [((), "0.941 degC"), (("outside",), "0.224 degC"), (("IT load",), "0.0775 degC")],
 )
 def test_a_hall_with_a_missing_column_is_found(year, contexts, words):
     with pytest.raises(MissingColumnError) as error:
@@ -233,32 +241,8 @@ def test_a_hall_with_a_missing_column_is_found(year, contexts, words):
     assert words in str(error.value)
 
 
-def week(plant, wish, seed):
-    """Play a week of July: the energy in kWh, and in how many rounds the limit was violated."""
-    scaling, rng = Scaling(plant), np.random.default_rng(seed)
-    weather = np.array(hall.weather(24.0 * 190 + np.arange(169))).T
-    loop = Controller(
-        player_of(plant, scaling),
-        start=scaling.start,
-        context=weather[0],
-        on_contradiction="raise",
-    )
-    energy, violations = 0.0, 0
-    for t in range(168):
-        set_points = scaling.to_set_points(loop.ask())
-        heat = float(hall.hot_spot(set_points, *weather[t]))
-        energy, violations = energy + float(hall.power(set_points)), violations + (heat > 27.0)
-        reading = heat + rng.uniform(-hall.METER, hall.METER)
-        loop.tell(
-            constraint_value=float(scaling.to_excess([reading])[0]),
-            proposal=scaling.to_action([wish] * 6),
-            context=weather[t + 1],
-        )
-    return energy, violations
-
-
 @pytest.mark.slow
-def test_a_log_of_the_hall_cools_it_in_july(year):
+def test_constants_of_the_hall_are_twice_what_they_are_in_its_log(year):
     log, lines = year("outside", "IT load"), []
     wide = dict.fromkeys(hall.NAMES, (30.0, 100.0))
     found = plant_of_log(log, replace(HOT, ranges=wide, start=(100.0,) * 6), report=lines.append)
@@ -272,8 +256,3 @@ def test_a_log_of_the_hall_cools_it_in_july(year):
     assert limit.start_margin.value <= 27 - float(hall.hot_spot(np.full(6, 100.0), *context))
     beyond = f"{', '.join(hall.NAMES)} below 70 %, which the log has never seen"
     assert beyond in found.not_proved
-    full = 168 * float(hall.power(np.full(6, 100.0)))
-    for seed in (0, 1):
-        energy, violations = week(found.description, 30.0, seed)
-        assert violations == 0
-        assert energy < 0.27 * full

@@ -94,6 +94,14 @@ def test_a_mistake_is_one_sentence(write, text, options, words):
     assert words in str(error.value)
 
 
+def test_numbers_of_any_size_are_no_readings(write):
+    path = write(HEAD + "0,70,0.5,20,\n1,71,1e16,20,\n")
+    with pytest.raises(
+        ValueError, match=r"line 3, column IT load \(MW\): it must be a number of a"
+    ):
+        read(path)
+
+
 def test_arrays_are_finite(write):
     log = read(write(HEAD + "0,70,0.5,inf,\n1,71,0.5,20,\n2,72,0.6,21,\n"), gaps="skip")
     assert np.isfinite(log.limit.values).all()

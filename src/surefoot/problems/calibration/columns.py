@@ -13,17 +13,22 @@ with :math:`w_k` the range of column k in the log.
 true constants have* :math:`\sum w_kK_k \ge \sum w_kK^*_k`. *Proof.* (a) Its sum is smaller, so that
 it is not feasible. (b) They are feasible: :math:`|y_t - y_s| \le 2e + \sum K_k|z_{tk} - z_{sk}|`. ∎
 
-So the log proves no single constant, only that all of them together are not smaller. Two things
-follow for whoever writes them down:
+So the log proves no single constant, only that all of them together are not smaller. Whoever writes
+them down must look at three things more:
 
 *Columns that moved together.* Fans that were always equally fast have one constant in sum, and a
 solution may give all of it to one of them. Column k is exchangeable if its constant can grow by
 five times what it would cost by itself while the sum grows by 1 % only, others falling. Then it has
-the largest value of such an explanation: each of the fans has the whole.
+the largest value of such an explanation: each of the fans has the whole. That is enough if they do
+not work against each other.
 
-*Columns of no effect.* What moves a value by less than e over its range is not in the log. A
-constant of 0 would say that it has no effect at all, and no factor would raise it. So the least
-constant is e, and 1 % of the sum, over the range of the column.
+*Columns that worked against each other.* A controller that cools more where it is warmer keeps the
+value where it is, and no two rows are far apart. Nor are they where an effect is below two errors.
+The slope of a least-squares plane through the log has a sign, and averages what pairs cannot show:
+no constant is below the size of its slope plus three standard errors.
+
+*Columns of no effect.* A constant of 0 would say that there is none, and no factor would raise it.
+The least constant is 1 % of the sum over the range of the column.
 
 The program has a row per pair. It is solved for few of them, and for those that its solution lacks
 most, until none is lacking.
@@ -47,6 +52,7 @@ _TOLERANCE = 1e-8  # of the range of the values
 _ROUNDS, _ADDED, _BLOCK = 200, 60, 400
 _SLACK = 0.01  # by how much another explanation may cost more
 _TRADE = 5.0  # times that is no slack: then other columns fall
+_ERRORS, _ALIKE = 3.0, 0.999  # standard errors of a slope, and the correlation of one column twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +63,15 @@ class ColumnConstants:
         constants: one per column.
         proofs: per column two rows whose difference it explains; None where no pair needs it.
         likes: per column the others that the log cannot tell it from; such a column has the whole.
-        are_faint: which columns have an effect that the log cannot show, and so the least constant.
+        are_slopes: which constants are the slope of the plane, and not of two rows.
+        are_faint: which columns have no effect in the log, and so the least constant.
         rows: how many rows were compared.
     """
 
     constants: Array
     proofs: tuple[tuple[int, int] | None, ...]
     likes: tuple[tuple[int, ...], ...]
+    are_slopes: tuple[bool, ...]
     are_faint: tuple[bool, ...]
     rows: int
 
@@ -114,16 +122,37 @@ def find_columns(
     likes: list[tuple[int, ...]] = [()] * z.shape[1]
     for k in free:
         best[k], likes[k] = program.raise_column(k, least)
-    floor = max(error / program.unit, _SLACK * float(least.sum()))
+    slopes = _find_slopes(z, y) * program.ranges / program.unit
+    steep = [k in free and bool(slopes[k] > best[k] * (1 + 1e-6)) for k in range(z.shape[1])]
+    best = np.where(steep, slopes, best)
+    floor = _SLACK * float(least.sum())
     faint = [k in free and bool(best[k] < floor) for k in range(z.shape[1])]
     best = np.where(faint, floor, best)
     return ColumnConstants(
         constants=best * program.unit / program.ranges,
         proofs=tuple(proofs),
         likes=tuple(likes),
+        are_slopes=tuple(steep),
         are_faint=tuple(faint),
         rows=len(rows),
     )
+
+
+def _find_slopes(z: Array, y: Array) -> Array:
+    """Return the size of each slope of a plane through a log, plus three standard errors.
+
+    Columns that are nearly the same, or each other's opposite, have the sum of theirs each.
+    """
+    ranges = np.ptp(z, axis=0)
+    u = (z - z.mean(axis=0)) / ranges
+    fit, _, rank, _ = np.linalg.lstsq(u, y - y.mean(), rcond=None)
+    freedom = len(y) - int(rank) - 1
+    if freedom <= 0:
+        return np.zeros(z.shape[1])
+    left = y - y.mean() - u @ fit
+    spread = np.sqrt(np.diag(np.linalg.pinv(u.T @ u)).clip(0) * float(left @ left) / freedom)
+    alike = np.abs(np.corrcoef(u, rowvar=False).reshape(z.shape[1], -1)) > _ALIKE
+    return (alike @ (np.abs(fit) + _ERRORS * spread)) / ranges
 
 
 def _draw(z: Array, y: Array, most: int, seed: int) -> Array:

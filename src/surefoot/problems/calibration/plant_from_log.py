@@ -47,6 +47,7 @@ from surefoot.problems.plant.description import (
 __all__ = ["LogRequest", "MissingColumnError", "PlantOfLog", "plant_of_log"]
 
 _RECOVERIES = 3
+_ROWS = 5
 _FOLLOWS = 0.9  # of the variance of a set point: then the contexts have set it
 
 
@@ -207,6 +208,11 @@ def _check(log: PlantLog, request: LogRequest) -> dict[str, LogColumn]:
     for name, (low, high) in request.ranges.items():
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise checks.invalid(f"range {name}", "a least and a larger number", (low, high))
+    if len(log.lines) < _ROWS * len(columns):
+        raise InvalidValueError(
+            f"the log must have at least {_ROWS} rows per column, {_ROWS * len(columns)} for "
+            f"{len(columns)} columns, got {len(log.lines)}"
+        )
     if request.start is not None and len(request.start) != len(log.actuators):
         every = ", ".join(actuators)
         raise checks.invalid("start", f"a number for each of {every}", request.start)
@@ -336,7 +342,7 @@ def _find_constants(
         if share > _FOLLOWS:
             report(
                 f"            {column.name} followed the contexts ({100 * share:.0f} % of its "
-                "variance): what cancels has no trace in the log; vary it by itself"
+                "variance): what cancels has little trace in the log; vary it by itself"
             )
     if len(moving) == len(columns):
         return found
@@ -357,6 +363,7 @@ def _spread_out(
             tuple(moving[j] for j in found.likes[place[k]]) if k in place else ()
             for k in range(size)
         ),
+        are_slopes=tuple(k in place and found.are_slopes[place[k]] for k in range(size)),
         are_faint=tuple(k in place and found.are_faint[place[k]] for k in range(size)),
         rows=found.rows,
     )
@@ -377,7 +384,9 @@ def _constants_of(
         why = f"{request.factor:g} x {least:.3g}, "
         pair = found.proofs[k]
         if found.are_faint[k]:
-            why += f"the least that {log.file} could show: its effect is below the meter's error"
+            why += f"1 % of all that {log.file} shows, which shows no effect"
+        elif found.are_slopes[k]:
+            why += f"the slope of a plane through {log.file}, which no two rows show"
         elif found.likes[k]:
             names = " and ".join(columns[j].name for j in found.likes[k])
             why += f"all that {names} may have done as well: {log.file} cannot tell them apart"
@@ -517,7 +526,7 @@ def _not_proved(plant: PlantDescription, log: PlantLog) -> Iterator[str]:
     numbers = [path for path in plant.estimates if not path.endswith(own)]
     if numbers:
         s = "s are estimates" if len(numbers) > 1 else " is an estimate"
-        yield f"{len(numbers)} constant{s}, lower bounds of a log times a factor"
+        yield f"{len(numbers)} constant{s}, what a log shows times a factor"
     yield "the start's margin, which rests on them"
     if limit.meter_error.origin == "estimated":
         yield "the meter's error, which stands for a column that is missing"

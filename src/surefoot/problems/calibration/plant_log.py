@@ -19,6 +19,7 @@ from surefoot.problems.plant.durations import SECONDS
 __all__ = ["LogColumn", "PlantLog", "read_plant_log", "slug"]
 
 _UNIT = re.compile(r"^(.*?)\s*[\[(]([^\[\]()]*)[\])]$")
+_LARGEST = 1e15
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 
 
@@ -119,6 +120,13 @@ def read_plant_log(
         row = int(np.argmin(is_whole))
         header = [*numbers, *clock][int(np.argmin(np.isfinite(table[row])))]
         raise InvalidValueError(_no_number(path, row, header, cells[header][row], header in clock))
+    if (np.abs(table[is_whole]) > _LARGEST).any():
+        row, at = np.argwhere(is_whole[:, None] & (np.abs(table) > _LARGEST))[0].tolist()
+        header = [*numbers, *clock][at]
+        raise InvalidValueError(
+            f"'{path}', line {row + 2}, column {header}: it must be a number of a size up to "
+            f"{_LARGEST:g}, got {cells[header][row]!r}"
+        )
     if is_whole.sum() < 2:
         raise InvalidValueError(f"'{path}' must have 2 rows without gaps, got {is_whole.sum()}")
     kept = np.flatnonzero(is_whole)
