@@ -818,11 +818,11 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         if stands and halt is not None and halt.is_order:  # the order ends, and nothing else
             return loop._replace(halt=Halt("retreated", reason, loop.round, run.pace))
         return loop._replace(halt=None)
+    t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     if order["kind"] == "amend" and then.standing is not None:
         # What was read before counts no more; the new start is declared safe in every round.
-        loop = loop._replace(anchor=then.standing)
+        drift, anchor = then.errors.drift, then.standing
     # It may start there because it is the anchor, or because the user says so.
-    t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     since = 0
     if anchor is not None and anchor.ages and run.in_contexts:
         anchor = None  # g differs between contexts

@@ -418,6 +418,17 @@ class Machine:
             changes=(("factor", self.factor, factor),),
         )
 
+    def check_resume(self, loop: LoopState) -> None:
+        """Raise where constants that were contradicted would decide again in a plant that recovers.
+
+        Then only the plant itself goes on, by larger ones, or an amendment.
+        """
+        halt = loop.halt
+        if not _recovers(self.plant) or halt is None or halt.is_order or not loop.is_refuted:
+            return
+        rule = "wait until the plant recovers at its start" if self.left else "follow an amendment"
+        raise InvalidValueError(f"resume must {rule}: what was contradicted is {_reason_of(loop)}")
+
     def _is_start_refuted(self, run: Run, loop: LoopState) -> bool:
         """Return whether a reading at the start was above what its margin says."""
         if any(breach.constant == "anchor" for breach in loop.breaches):
@@ -471,7 +482,8 @@ class Machine:
 
 def _reason_of(loop: LoopState) -> str:
     """Return what was contradicted, in words."""
-    sentence = next(b.sentence for b in loop.breaches if b.affects != "regret")
+    each = (b.sentence for b in (*loop.breaches, *loop.refused) if b.affects != "regret")
+    sentence = next(each, "a constant")
     return sentence.partition(": ")[2] or sentence
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from .amending import Amendment, confirm_amendment
 from .context import Contexts
@@ -61,6 +61,27 @@ def _age(bounds: Bounds, rise: Fraction) -> Bounds:
     return [up + rise for up in bounds] if rise else bounds
 
 
+class Refutation(NamedTuple):
+    """A reading that no constants in use explain.
+
+    Attributes:
+        round: in which it was made.
+        since: the first round in which these constants were used.
+        said: the round in which the journal says so; None if it never does.
+    """
+
+    round: int
+    since: int
+    said: int | None
+
+    def __str__(self) -> str:
+        words = f"round {self.round} refuted the constants in use from round {self.since} on"
+        if self.said == self.round:
+            return words
+        when = "never says" if self.said is None else f"says in round {self.said}"
+        return f"{words}, which the journal {when}"
+
+
 class Follower:
     """What is known of a run, line by line; :class:`surefoot.controller.check.kind.Run` has more.
 
@@ -78,12 +99,12 @@ class Follower:
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
         amendments: what changed what is known of a plant.
-        refutations: the rounds whose readings refuted the constants in use, each with the first
-            round in which these were used.
+        refutations: the readings that refuted the constants in use.
         is_ordered: whether an operator ordered the halt.
         is_contradicted: whether the journal itself says that a premise of feasibility broke, since
             the player began.
         is_refuted: whether a reading did, since then: then the constants decide nothing any more.
+        doubted: the round whose reading did, where the journal has not said so yet.
     """
 
     t: int
@@ -100,6 +121,7 @@ class Follower:
     is_inherited: bool
     read: Places
     proved: Places
+    doubted: int | None
 
     def __init__(self, header: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.kinds = kinds
@@ -109,8 +131,8 @@ class Follower:
         self.players: dict[int, Player] = {}
         self.events: list[tuple[int, str]] = []
         self.amendments: list[Amendment] = []
-        self.refutations: list[tuple[int, int]] = []
-        self.is_ordered = False
+        self.refutations: list[Refutation] = []
+        self.is_ordered, self.doubted, self.began = False, None, 1
         self._begin(header)
         if self.player.plant is not None and not self.player.plant.is_first:
             raise WrongError("a plant must begin with the factor 1 and all recoveries")
@@ -118,11 +140,14 @@ class Follower:
 
     def _begin(self, line: dict[str, Any]) -> None:
         """Begin with a player at its start: what was proved by another is not by it."""
+        self.refutations = self.all_refutations
         player = self.players[self.t] = Player(line, self.kinds)
         self.player, self.kind, self.drift = player, player.kind, player.drift
         self.start, self.start_bound, self.delay = player.start, player.start_bound, player.delay
         self.d, self.action, self.began = len(self.start), self.start, self.t
         self.is_contradicted = self.is_refuted = False
+        self.doubted = None
+        self.stated: dict[int, Fraction] = {}  # by round, the bound of its certificate
         self.current: Bounds | None = None
         self.is_inherited = False
         self.told_errors: dict[int, dict[str, Any]] = {}  # by round of a reading, as told with it
@@ -154,6 +179,13 @@ class Follower:
             for t, words, before in self.amendments
         ]
         return sorted([*self.events, *amended], key=lambda event: event[0])
+
+    @property
+    def all_refutations(self) -> list[Refutation]:
+        """The refutations, also one that the journal does not say."""
+        if self.doubted is None:
+            return self.refutations
+        return [*self.refutations, Refutation(self.doubted, self.began, None)]
 
     @property
     def estimates(self) -> set[str]:
@@ -515,6 +547,17 @@ class Follower:
         is_above = self._is_above(reading, bounds) or self._refutes_start(reading)
         return "what was read contradicts what was certified or is known" if is_above else ""
 
+    def _is_hidden(self, reading: Reading) -> bool:
+        """Return whether the journal must have noticed that a reading refutes a constant.
+
+        That is so where it is above what the certificate of its action states, or above what holds
+        at the start for ever. This checker knows more: every reading of before.
+        """
+        bounds, stated = self.proofs.get(reading.round), self.stated.get(reading.round)
+        if bounds is not None and stated is not None and self.kind.rows == 1:
+            bounds = [max(bounds[0], stated)]
+        return self._is_above(reading, bounds) or self._refutes_start(reading)
+
     def _refutes_start(self, reading: Reading) -> bool:
         """Return whether g was read at the start above what it is at most for ever."""
         if self.start_bound is None or reading.x != self.start:
@@ -539,16 +582,21 @@ class Follower:
         if self.is_refuted and not is_start:
             return
         if is_step or not is_said or self.on_contradiction != "retreat":
-            raise WrongError(f"{words}: a constant is wrong")
+            if self.player.plant is None or self._is_hidden(reading):
+                raise WrongError(f"{words}: a constant is wrong")
+            if self.doubted is None:  # this checker alone has noticed
+                self.doubted = reading.round
+            return
         if not self.is_refuted:
-            self.refutations.append((reading.round, self.began))
-        self.is_refuted, self.current = True, None
+            first = reading.round if self.doubted is None else self.doubted
+            self.refutations.append(Refutation(first, self.began, reading.round))
+        self.is_refuted, self.current, self.doubted = True, None, None
         if is_start:
             self.start_bound = None
         is_fixed = not (self.kind.in_contexts or self.drift)
         kept = [r._replace(own=r.raw) for r in self.readings.values()] if is_fixed else []
         self.readings = {r.round: r for r in kept}
-        self.proofs, self.by_kind = {}, set()
+        self.proofs, self.by_kind, self.stated = {}, set(), {}
         self.read, self.proved = Places(self.drift), Places(self.drift)
         for r in kept:
             self.read.learn(r.x, r.raw, r.round)
@@ -558,7 +606,7 @@ class Follower:
     @property
     def _refuted(self) -> str:
         """Which round refuted the constants, as a sentence begins with it."""
-        return f"round {self.refutations[-1][0]} refuted the constants,"
+        return f"round {self.refutations[-1].said} refuted the constants,"
 
     def _use(self, i: int) -> None:
         """Let the player take a step with the reading of round i, where there is one."""
@@ -631,8 +679,13 @@ class Follower:
             if is_step:
                 self._confirm_errors(c)
             self._check_sets(p, c, line.get("within") if is_step else None)
+            if self.doubted is not None and not (p == self.start and self.start_bound is not None):
+                words = f"round {self.doubted} refuted the constants, and the journal does not say"
+                raise UnjudgedError(f"{words} so")
         except UnjudgedError as why:
             self.unjudged[self.t], self.current = str(why), None
+        if self.current is not None and "bound" in c and not claims_nothing(c):
+            self.stated[self.t] = number(c["bound"], "bound")
         is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
         if c and is_ramped:
             self._check_ramp(minus(p, x))

@@ -105,7 +105,7 @@ class Members:
         followers = [member.follower for member in self._all]
         count = sum(len(follower.estimates) for follower in followers)
         given = f"{count} estimate{'' if count == 1 else 's'}" if count else ""
-        if any(follower.refutations for follower in followers):
+        if any(follower.all_refutations for follower in followers):
             words = "certified given the constants of each piece"
             return f"{words}, with {given}" if given else words
         return f"certified given {given}" if given else "certified"
@@ -160,9 +160,7 @@ class Members:
         said += [f"order: {_name_all(n)}round {t}: {what}" for (t, what), n in groups.items()]
         for name, follower in self._all:
             member = "" if name is None else f"member {name!r}: "
-            for t, first in follower.refutations:
-                words = f"round {t} refuted the constants in use from round {first} on"
-                said.append(f"refuted: {member}{words}")
+            said += [f"refuted: {member}{found}" for found in follower.all_refutations]
         return tuple(said)
 
 
