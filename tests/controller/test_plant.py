@@ -551,26 +551,38 @@ def test_a_player_that_is_not_of_its_plant_is_refused(tmp_path):
 
 
 def test_an_order_of_an_operator_stands_through_a_contradiction():
-    described = hall(policy=RECOVER, steep=1.0 / 16.0, ramp=4.0)
+    described = hall(policy=RECOVER, ramp=0.5)
     plant = Plant.of(replace(described, limits=described.limits[:1]))
     plant.announce(context_at(1))
-    while plant.halted is None:
-        points = plant.ask()
-        plant.tell(
-            **only_temperature(plant.round, points),
-            wanted=WANTED,
-            context=context_at(plant.round + 1),
-        )
-        assert plant.round < 300
+
+    def tell(more=0.0):
+        value = hall_at(plant.ask(), context_at(plant.round))["hot_spot"] + more
+        context = context_at(plant.round + 1)
+        plant.tell(readings={"hot_spot": value}, wanted=WANTED, context=context)
+
+    for _ in range(40):
+        tell()
+    tell(6.0)  # far from the start something is not as it was
+    assert plant.halted is not None
     left = plant.recoveries_left
     plant.retreat("inspection")
     for _ in range(40):
-        points = plant.ask()
-        plant.tell(
-            **only_temperature(plant.round, points),
-            wanted=WANTED,
-            context=context_at(plant.round + 1),
-        )
+        tell()
     assert plant.ask() == {"fan1": 100.0, "fan2": 100.0}
-    assert plant.halted == "inspection"
-    assert plant.recoveries_left == left
+    assert (plant.halted, plant.recoveries_left) == ("inspection", left)
+
+
+def test_a_contradiction_far_from_the_start_recovers_when_it_is_reached():
+    described = hall(policy=RECOVER, ramp=0.5)
+    plant = Plant.of(replace(described, limits=described.limits[:1]))
+    plant.announce(context_at(1))
+    for t in range(1, 120):
+        points = plant.ask()
+        value = hall_at(points, context_at(t))["hot_spot"] + 6.0 * (t == 40)
+        if t == 41:
+            assert plant.halted is not None
+            assert points["fan1"] < 95.0
+        plant.tell(readings={"hot_spot": value}, wanted=WANTED, context=context_at(t + 1))
+    assert plant.halted is None
+    assert plant.recoveries_left == 4
+    assert plant.ask()["fan1"] < 100.0
