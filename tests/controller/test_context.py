@@ -166,7 +166,7 @@ def test_an_announcement_asks_for_the_action_again():
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"context": [20.0, 1.0]}, "context must be one number, got 2"),
+        ({"context": [20.0, 1.0]}, "context must be one number, one per column, got 2"),
         ({"context": float("nan")}, "context"),
         ({"context": "warm"}, "context must be a number"),
         ({"drift": 0.1}, "a context must be given to this player, got drift=0.1"),

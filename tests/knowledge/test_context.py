@@ -571,7 +571,7 @@ ONE = Columns([Column(G_c=0.5)])
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ONE.read([1.0, 2.0], np.zeros(1)), "must be one number, got 2"),
+        (lambda: ONE.read([1.0, 2.0], np.zeros(1)), "must be one number, one per column, got 2"),
         (lambda: ONE.read(math.nan, None), "context"),
         (lambda: ONE.read("warm", None), "context must be"),
         (

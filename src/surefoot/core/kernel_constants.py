@@ -204,8 +204,14 @@ PROBE_MISS = 0.5
 """An action counts as a probe where it is off by less than this share of the probe's length."""
 PROBE_ERRORS = 8.0
 """A probe is as long as values err by an eighth of what g can change over it,"""
-PROBE_MOST = 0.25
+PROBE_MOST = 0.9
 """but at most this share of the certified radius."""
+PROBE_VARIANCE = 3.0
+"""Errors of at most e have a variance of e^2 over this, if they are uniform."""
+PROBE_NOISE = 1.0
+"""No probe begins whose differences have more variance from errors than from slopes, by this
+factor.
+"""
 
 # --- games ----------------------------------------------------------------------------------------
 

@@ -98,7 +98,9 @@
 #define SF_NEGLIGIBLE 1e-7
 #define SF_PROBE_MISS 0.5
 #define SF_PROBE_ERRORS 8.0
-#define SF_PROBE_MOST 0.25
+#define SF_PROBE_MOST 0.9
+#define SF_PROBE_VARIANCE 3.0
+#define SF_PROBE_NOISE 1.0
 
 /* games */
 #define SF_LARGEST_EXPONENT 300.0

@@ -133,6 +133,11 @@ class Scaling:
         names = [actuator.name for actuator in self.plant.actuators]
         return np.array([each[name].value if name in each else 0.0 for name in names])
 
+    @property
+    def margins(self) -> FloatArray:
+        """The margin of every limit at the start, in its unit: from 1 to 2."""
+        return np.array([each.start_margin.value for each in self.plant.limits]) / self.limit_units
+
     # --- constants -------------------------------------------------------------------------------
 
     @cached_property
@@ -179,16 +184,23 @@ class Scaling:
             sign = 1.0 if limit.sense == "at_most" else -1.0
             return Column(adds=sign * rise.adds / unit, changes=pace)
         assert rise.per is not None
-        if not rise.per.value:
+        steepest = self._enlarge(rise.per) / unit
+        if not steepest:
             return Column(adds=0.0, changes=pace)
-        return Column(G_c=self._enlarge(rise.per) / unit, worse=rise.worse, changes=pace)
+        return Column(G_c=steepest, worse=rise.worse, changes=pace)
+
+    def slopes_of(self, limit: LimitDescription) -> FloatArray:
+        """Return by how much g of a limit changes at most per unit of each actuator."""
+        unit = _power_below(limit.start_margin.value)
+        return self._enlarge_all(limit.steepness or {}) / unit
 
     def _enlarge(self, constant: PlantConstant) -> float:
         """Return a constant with the factor of recoveries, which leaves proved ones alone."""
         return constant.value * (1.0 if constant.origin == "proved" else self.factor)
 
     def _enlarge_all(self, constants: Mapping[str, PlantConstant]) -> FloatArray:
-        return np.array([self._enlarge(constants[each.name]) for each in self.plant.actuators])
+        names = [each.name for each in self.plant.actuators]
+        return np.array([self._enlarge(constants[n]) if n in constants else 0.0 for n in names])
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
@@ -211,7 +223,8 @@ class Scaling:
     @property
     def first_steps(self) -> FloatArray:
         """How far each actuator may move alone in the first round, in its units."""
-        shares = [-known.start_bound / known.G_g for known in self.limits if known.G_g is not None]
+        pairs = zip(self.limits, self.margins.tolist(), strict=True)
+        shares = [margin / known.G_g for known, margin in pairs if known.G_g is not None]
         return min(shares, default=math.inf) / self.per_unit
 
     # --- there and back --------------------------------------------------------------------------
@@ -280,9 +293,10 @@ def largest_of(limits: Sequence[LimitConstants]) -> LimitConstants:
     if len(slopes) < len(limits):
         raise InvalidValueError("limits must all have G_g to be one, got a smoothness constant")
     columns = zip(*(known.columns for known in limits), strict=True)
+    bounds = [known.start_bound for known in limits]
     return LimitConstants(
         G_g=max(slopes),
-        start_bound=max(known.start_bound for known in limits),
+        start_bound=None if None in bounds else max(b for b in bounds if b is not None),
         value_error=max(known.value_error for known in limits),
         evaluation_error=max(known.evaluation_error for known in limits),
         drift=max(known.drift for known in limits),
