@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from tests._scripts import script
 
-from surefoot import Controller
-from surefoot.problems.plant import Scaling, read_plant
-from surefoot.problems.plant.player import player_of
+from surefoot.controller.plant import Plant
+from surefoot.problems.plant import read_plant
 
 hall = script("examples/hall.py")
 PUMP = (
@@ -181,33 +180,46 @@ def test_the_page_shows_what_the_command_prints(desk):
     assert np.max(slopes) / constant == pytest.approx(2.9, abs=0.05)
 
 
+def play_july(path, wish, seed):
+    """Play a week of July by a plant file: kWh, the excess in degC of each round, and the plant."""
+    names = ("outside", "it_load")
+    weather = np.array(hall.weather(24.0 * 190 + np.arange(169))).T.tolist()
+    contexts = [dict(zip(names, row, strict=True)) for row in weather]
+    energy, excess, rng = 0.0, [], np.random.default_rng(seed)
+    with Plant.open(path) as plant:
+        plant.announce(contexts[0])
+        for before, after in itertools.pairwise(contexts):
+            set_points = [plant.ask()[name] for name in hall.NAMES]
+            heat = float(hall.hot_spot(set_points, *before.values()))
+            energy, excess = energy + float(hall.power(set_points)), [*excess, heat - 27.0]
+            plant.tell(
+                readings={"hot_spot": heat + rng.uniform(-hall.METER, hall.METER)},
+                wanted=dict.fromkeys(hall.NAMES, wish),
+                context=after,
+            )
+        return energy, np.array(excess), plant.recoveries_left
+
+
 @pytest.mark.slow
-def test_a_log_of_the_hall_cools_it_by_the_command_alone(desk):
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_log_of_the_hall_cools_it_by_the_command_alone(desk, seed):
     hall.write_log(desk.folder / "year.csv")
     ranges = ",".join(f"{name}=30:100" for name in hall.NAMES)
-    code, out, _ = desk.do(
+    line = (
         "calibrate --log year.csv --limit 'hot spot [degC]' --at-most 27 --meter-error 0.25 "
         f"--actuators {','.join(hall.NAMES)} --contexts 'outside [degC],IT load [MW]' "
         f"--time time --gaps skip --range {ranges} --start 100,100,100,100,100,100 "
-        "--write hall.toml"
     )
+    code, out, _ = desk.do(f"{line} --write hall.toml")
     assert code == 0
     assert "32 left out for gaps (at most 1 in a row)" in out
-    plant = read_plant(desk.folder / "hall.toml")
-    scaling = Scaling(plant)
-    weather = np.array(hall.weather(24.0 * 190 + np.arange(169))).T
-    loop = Controller(player_of(plant, scaling), start=scaling.start, context=weather[0])
-    energy, rng = 0.0, np.random.default_rng(0)
-    for before, after in itertools.pairwise(weather):
-        set_points = scaling.to_set_points(loop.ask())
-        heat = float(hall.hot_spot(set_points, *before))
-        assert heat <= 27.0
-        energy += float(hall.power(set_points))
-        reading = heat + rng.uniform(-hall.METER, hall.METER)
-        loop.tell(
-            constraint_value=float(scaling.to_excess([reading])[0]),
-            proposal=scaling.to_action([30.0] * 6),
-            context=after,
-        )
-    assert energy == pytest.approx(2_800, rel=0.01)
+    energy, excess, left = play_july(desk.folder / "hall.toml", 30.0, seed)
+    assert (np.count_nonzero(excess > 0), left) == (0, 3)
+    assert energy == pytest.approx(2_807, rel=0.01)
     assert 168 * float(hall.power([100.0] * 6)) == pytest.approx(10_920)  # at full speed
+    # Constants that are too small are found out, and enlarged.
+    assert desk.do(f"{line} --factor 1.001 --write bold.toml").code == 0
+    energy, excess, left = play_july(desk.folder / "bold.toml", 30.0, seed)
+    assert left < 3
+    assert np.count_nonzero(excess > 0.5) <= 4
+    assert energy < 3_500

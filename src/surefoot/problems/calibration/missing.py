@@ -5,7 +5,7 @@ be what is left of y within each action: y less its mean, less a least-squares f
 The fit may bend in each of them, and has their products with each other and with the action.
 
 **T0, certain.** Two rows of the same action and contexts differ by more than two errors of the
-meter.
+meter. What the rounding of a context in the log does to y is part of that error.
 
 **T1, by time.** :math:`S = \sum(r_{t+1} - r_t)^2` over neighbours in time with one action. Permute
 r within each action; p is how often S becomes as small. A column is missing where :math:`p \le
