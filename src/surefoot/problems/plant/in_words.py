@@ -165,7 +165,7 @@ def _describe_unknown(actuator: ActuatorDescription, plant: PlantDescription) ->
 
 def _describe_crossing(step: FirstStep, plant: PlantDescription) -> str:
     pace = step.length if step.ramp is None else min(step.length, step.ramp)
-    rounds = math.ceil(step.width / pace)
+    rounds = math.ceil(step.width / pace * (1.0 - 1e-12))  # 600 but for rounding is no 601
     time = _long_time(rounds * plant.round_minutes)
     return f"crossing it takes {rounds:,} rounds ({time}) at that pace"
 
@@ -218,7 +218,7 @@ def _describe_meter(limit: LimitDescription, plant: PlantDescription) -> str:
 
 def _describe_contexts(limit: LimitDescription, plant: PlantDescription) -> str:
     """Return what the whole ranges of contexts cost, beside the margin of the start."""
-    parts = []
+    parts: list[str] = []
     for context in plant.contexts:
         cost = _per_unit(limit.rise[context.name]) * (context.high - context.low)
         times = f"{cost / limit.start_margin.value:.1f} x"

@@ -117,7 +117,7 @@ class Scaling:
         powers = np.round(np.log2(effects / effects[first])).astype(int)
         shape = np.ldexp(np.ones(len(powers)), powers)
         least = float((self._find_effects(self.limit_units) / shape).max())
-        return shape * _power_above(least or float(effects[first]))
+        return np.asarray(shape * _power_above(least or float(effects[first])))
 
     def _find_effects(self, units: FloatArray) -> FloatArray:
         """Return how much each actuator moves the limits at most, in given units of them."""
