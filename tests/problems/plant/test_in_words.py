@@ -46,8 +46,8 @@ def test_the_hall_is_said_in_words_as_by_hand():
 def test_pumps_and_chargers_are_said_in_words():
     assert lines_of(PUMP) == [
         "booster station: 1 actuator, 1 limit; rounds of 1 min",
-        "  speed    first step at most 4.17 Hz (17 % of its range); crossing it takes 7 rounds "
-        "(7 min) at that pace",
+        "  speed    first step at most 4.17 Hz (17 % of its range); crossing it takes 6 rounds "
+        "(6 min) at that pace",
         "  meter    0.02 bar is 4 % of the start's margin",
         "  rests on 4 numbers, of which none is an estimate",
     ]
