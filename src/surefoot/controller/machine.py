@@ -21,6 +21,7 @@ from surefoot.core.types import FloatArray
 from surefoot.problems.plant import (
     PlantDescription,
     Scaling,
+    check_description,
     difference_of,
     plant_data,
     plant_from_data,
@@ -108,7 +109,8 @@ class Machine:
 
     @classmethod
     def of(cls, plant: PlantDescription, *, one_limit: bool = False) -> Self:
-        """Return a machine before its first round."""
+        """Return a machine before its first round; a description is checked as a file is."""
+        check_description(plant)
         return cls(plant, one_limit, left=plant.policy.recoveries if _recovers(plant) else 0)
 
     @classmethod
