@@ -42,6 +42,8 @@ from surefoot.core.kernel_constants import (
     NEWTON_ROUNDINGS,
     NEWTON_STEPS,
     SWEEP_END,
+    SWEEP_SHARE,
+    SWEEP_STEP,
     SWEEPS,
     TERMS,
     TINY,
@@ -274,10 +276,10 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
     r"""Return nearly the point of two convex sets that is nearest to w: a point of the second.
 
     The method is that of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
-    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by :math:`\Pi_1(2p - z) -
-    p`. Every :math:`\lambda` converges; for a far proposal it must scale the distance to the size
-    of the sets. There Dykstra's method takes many sweeps, and half-spaces do not model a curved
-    boundary.
+    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by a step of :math:`\Pi_1(2p
+    - z) - p`. Every :math:`\lambda` converges, and so does every step below 2; for a far proposal
+    :math:`\lambda` must scale the distance to the size of the sets. There Dykstra's method takes
+    many sweeps, and half-spaces do not model a curved boundary.
 
     Args:
         first: the projection onto one set.
@@ -286,12 +288,12 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
         x: where to begin.
         size: about the size of their intersection.
     """
-    share = min(size / max(norm(w - x), TINY), 1.0)
+    share = SWEEP_SHARE * min(size / max(norm(w - x), TINY), 1.0)
     z = point = x
     for _ in range(SWEEPS):
         point = second((z + share * w) / (1.0 + share))
         way = first(2.0 * point - z) - point
-        z = z + way
+        z = z + SWEEP_STEP * way
         if norm(way) <= SWEEP_END * (1.0 + norm(point)):
             break
     return point
