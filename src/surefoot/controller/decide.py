@@ -52,6 +52,7 @@ from surefoot.knowledge import (
 )
 from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
+from surefoot.knowledge.ramp import find_way
 
 __all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
@@ -537,7 +538,8 @@ class Round:
                 if not loop.refused:
                     breach = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((breach,), error)
-                after = at_start(run, after, feedback.context)
+                after = at_start(run, refuted_loop, feedback.context)
+                after = after._replace(breaches=loop.breaches)
         return self._finish(after, way.how, breaches, why)
 
     def _shifted_anchor(self) -> list[Breach]:
@@ -668,25 +670,29 @@ def at_start(run: Run, loop: LoopState, context: Context | None) -> LoopState:
     """Return the state at the start, in any context; proved if its bound holds in every round.
 
     A start that was measured above its bound is not proved. Without a bound, fall back to the
-    start. A ramp may need several rounds, and nothing between is proved.
+    start. A ramp may need several rounds: they are proved by the return path of Theorem R, unless
+    what it rests on was contradicted.
     """
-    anchor, proof = loop.anchor, None
-    before: Any = loop.state
-    origin: Array = before.plan.origin
-    start = loop.x if anchor is None else anchor.x
-    is_above = any(b.constant == "anchor" for b in loop.breaches)
-    bound = math.inf if anchor is None or anchor.ages or is_above else float(anchor.value)
+    anchor, drift, state = loop.anchor, run.errors.drift, loop.state
+    before: Any = state
     reason = "no region is asked" if context is not None else "the context is unknown"
     reason = reason if loop.halt is None else loop.halt.reason
-    far, drift = float(np.linalg.norm(start - origin)), run.errors.drift
-    if run.pace is not None and far > run.pace:
-        share = run.pace / far
-        start = origin + share * (start - origin)
-        proof = ReturnPath(loop.round - 1, "retreated", reason, share, 0, 0.0, drift, math.inf)
-    elif bound < math.inf:
-        proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, drift, bound)
-    state = run.algorithm.stand_at(loop.state, start, context)
-    return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())
+    is_above = any(b.constant == "anchor" for b in loop.breaches)
+    start = Anchor(loop.x, math.inf, 0) if anchor is None else anchor
+    plan, ramp, knowledge = before.plan, run.algorithm.ramp, run.algorithm.knowledge
+    way = find_way(knowledge, plan.origin, start, ramp, plan.origin_holds)
+    if way.share < 1.0 and not (context is not None or is_above or loop.is_refuted):
+        drift = knowledge.speed  # what was certified in the last context rises by as much
+    elif way.share < 1.0 or anchor is None or anchor.ages or is_above:
+        way = way._replace(bound=math.inf)
+    proof = None
+    if way.share < 1.0 or way.bound < math.inf:
+        slack = -float(start.value)
+        proof = ReturnPath(
+            loop.round - 1, "retreated", reason, way.share, 0, slack, drift, way.bound
+        )
+    after = run.algorithm.stand_at(state, way.point, context, holds=way.bound <= 0.0)
+    return loop._replace(state=after, info=None, proof=proof, cut=False, refused=())
 
 
 def _fallback_query(
@@ -706,11 +712,14 @@ def _fallback_query(
 def announce(run: Run, loop: LoopState, context: Context | None) -> Decision:
     """Return the decision after the context of the current round is announced, or again.
 
-    In an unknown context the start is played: its bound is for every one.
+    In an unknown context the start is played, as its bound is for every one, or the way to it.
     """
     if context is None:
-        words = f"round {loop.round}: its context is unknown, and the start is played"
-        return Decision(at_start(run, loop, None), alarms=(Alarm.of(loop.round, "context", words),))
+        after = at_start(run, loop, None)
+        is_on_way = isinstance(after.proof, ReturnPath) and after.proof.share < 1.0
+        what = "the return path is taken" if is_on_way else "the start is played"
+        words = f"round {loop.round}: its context is unknown, and {what}"
+        return Decision(after, alarms=(Alarm.of(loop.round, "context", words),))
     try:
         return Decision(_in_context(run, loop, context))
     except (CertificateError, EmptyRegionError) as error:
@@ -719,7 +728,8 @@ def announce(run: Run, loop: LoopState, context: Context | None) -> Decision:
         alarm = Alarm.of(loop.round, "refused", f"{error}; the action at hand is {words}")
         if loop.halt is not None and loop.halt.how == "retreated":
             return Decision(at_start(run, loop, context), alarms=(alarm,))
-        return Decision(loop._replace(refused=(breach,)), alarms=(alarm,), error=error)
+        doubted = loop._replace(state=run.algorithm.doubt(loop.state), refused=(breach,))
+        return Decision(doubted, alarms=(alarm,), error=error)
 
 
 def apply_order(

@@ -75,7 +75,7 @@ def read_numbers(value: Any, name: str, length: int | None = None, why: str = ""
     return vector
 
 
-BEYOND_CHANGES = "in one round, more than changes"
+BEYOND_CHANGES = " changes = "
 """What a sentence has of a context that moved further than was given."""
 
 NO_DELAY: Mapping[Capability, str] = {
@@ -137,8 +137,14 @@ class ContextKind(Declared):
         """Whether g is convex in actions and contexts together."""
         return False
 
-    def find_jump(self, before: Array, after: Array) -> str:
-        """Return how a context changed by more than was given, in words; empty if it did not."""
+    def find_jump(self, before: Array, after: Array, rounds: int = 1) -> str:
+        """Return how a context changed by more than was given, in words; empty if it did not.
+
+        Args:
+            before: its place.
+            after: its place some rounds later.
+            rounds: how many.
+        """
         return ""
 
     def read(self, context: Any, before: Array | None) -> Array:
@@ -320,12 +326,17 @@ class Columns(ContextKind, kw_only=False):
         """Whether g is convex in actions and contexts together."""
         return self.joint
 
-    def find_jump(self, before: Array, after: Array) -> str:
+    def find_jump(self, before: Array, after: Array, rounds: int = 1) -> str:
         """Return how a context changed by more than was given, in words; empty if it did not."""
         moves = abs(after - before).tolist()
         for column, move, name in zip(self.columns, moves, self._names, strict=True):
-            if column.changes is not None and move > column.changes * (1.0 + 4 * UNIT):
-                return f"{name} changed by {move:.6g} {BEYOND_CHANGES} = {column.changes:.6g}"
+            if column.changes is None or move <= rounds * column.changes * (1.0 + 8 * UNIT):
+                continue
+            if rounds == 1:
+                than = "one round, more than"
+            else:
+                than = f"{rounds} rounds, more than {rounds} times"
+            return f"{name} changed by {move:.6g} in {than}{BEYOND_CHANGES}{column.changes:.6g}"
         return ""
 
     def rise(self, before: Array, after: Array) -> Array:

@@ -166,15 +166,17 @@ class ContextMemory(NamedTuple):
 
     Attributes:
         rounds: the number of rounds so far.
-        before: the context of the last of them; None in the first.
+        before: the context of the last of them, or of the last that was known; None in the first.
         context: that of the next; None until it is announced.
         seen: the readings.
+        unknown: in how many rounds, up to the last of them, the context was unknown.
     """
 
     rounds: Count
     before: Context | None
     context: Context | None
     seen: Seen
+    unknown: Count = 0.0
 
     @property
     def place(self) -> Array | None:
@@ -240,7 +242,8 @@ class ContextHull(LipschitzHull):
         """Return the memory after a round without a reading."""
         before, rounds = memory.context or memory.before, memory.rounds
         rounds = rounds + 1.0 if rounds else rounds  # counted from the first reading
-        return memory._replace(rounds=rounds, before=before, context=None)
+        unknown = 0.0 if memory.context else memory.unknown + 1.0
+        return memory._replace(rounds=rounds, before=before, context=None, unknown=unknown)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory after a reading."""
@@ -297,7 +300,11 @@ class ContextHull(LipschitzHull):
     ) -> ContextRegion:
         """Return the actions certified by the last action and the start alone."""
         assert memory.before is not None
-        place = memory.before.place
+        place, step = memory.before.place, self.context.largest_step
+        if memory.unknown and memory.context is not None:
+            # Whatever the last context was, g rises by one step at most from there to this one.
+            place = memory.context.place
+            level = math.inf if step is None else float(round_up(level + step))
         row = Seen(x[None], np.array([level]), place[None], np.array([memory.rounds]))
         return ContextRegion(self, memory, errors, row)
 

@@ -27,7 +27,7 @@ class LimitConstants(NamedTuple):
 
     Attributes:
         G_g: its Lipschitz constant; None where ``beta`` is given.
-        start_bound: g at the start is at most this, in every round and context.
+        start_bound: g at the start is at most this, in every round and context; None if unknown.
         value_error: how wrong a reported g may be.
         evaluation_error: how wrong its computation may be beyond that.
         drift: how much g may change from round to round.
@@ -37,7 +37,7 @@ class LimitConstants(NamedTuple):
     """
 
     G_g: float | None
-    start_bound: float
+    start_bound: float | None
     value_error: float = 0.0
     evaluation_error: float = 0.0
     drift: float = 0.0

@@ -121,3 +121,16 @@ def test_the_fit_takes_no_more_coefficients_than_a_quarter_of_the_repeats():
     found = compare_repeats(x, slow + 0.01 * rng.normal(size=60), rng.normal(size=(60, 8)))
     assert found.repeats >= 55 - 13
     assert found.finding == "time"
+
+
+@pytest.mark.parametrize("shape", ["exponential", "hinge"])
+def test_a_limit_that_bends_in_its_context_is_not_called_a_column(shape):
+    found = 0
+    for seed in range(10):
+        rng, t = np.random.default_rng(seed), np.arange(2_400)
+        x = rng.uniform(0.5, 1.0, (200, 2)).repeat(12, axis=0)
+        c = np.sin(2 * np.pi * t / 24) + 0.8 * np.sin(2 * np.pi * t / 700)
+        bend = np.exp(0.7 * c) if shape == "exponential" else np.maximum(c - 0.2, 0.0)
+        y = 2.0 / x.sum(axis=1) + bend + rng.uniform(-0.05, 0.05, len(t))
+        found += compare_repeats(x, y, c[:, None], error=0.05, seed=seed).finding is not None
+    assert found == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from .context import Contexts
 from .exact import (
     Bounds,
     Point,
@@ -122,6 +123,7 @@ class Follower:
         self.proofs: dict[int, Bounds] = {}  # by round, what was certified before it was played
         self.by_kind: set[int] = set()  # the rounds whose action has a certificate of the kind
         self.places: dict[int, Point] = {}
+        self.last_known: int | None = None  # the last round whose context was known, under a ramp
         self.here: tuple[Point, Bounds | None] = (self.start, None)
         if self.kind.in_contexts:
             self._take_context(
@@ -243,7 +245,9 @@ class Follower:
         self.current = None
         self._judge(line, self.action)
         before, c = self.actions.get(self.t - 1), line["certificate"] or {}
-        if before is not None and c.get("class") in self.kind.certificates and not self.is_halted:
+        is_ramped = c.get("class") in self.kind.certificates and not self.is_halted
+        is_ramped = is_ramped or (c.get("class") == "ReturnPath" and self.player.keeps_ramp)
+        if before is not None and is_ramped:
             self._check_ramp(minus(self.action, before))
         if self.t == 1 and self.action == self.start:  # which nothing has to certify
             self.unjudged.pop(self.t, None)
@@ -311,6 +315,9 @@ class Follower:
     def _take_action(self, line: dict[str, Any]) -> bool:
         """Keep what was played and proved; return whether it is another action than asked for."""
         t, x = self.t, self.action
+        self._refuse_jump()
+        if self.current is None and t > 1 and self.kind.in_contexts:
+            self.unjudged.setdefault(t, "its context was not told")
         if "played" in line:
             x = vector(line["played"], self.d, "played")
         is_own = x != self.action
@@ -325,10 +332,21 @@ class Follower:
                 self.proofs[t] = self.current
         return is_own
 
+    def _refuse_jump(self) -> None:
+        """Raise where a context moved further than it changes, and a ramp counts on that."""
+        kind, last, now = self.kind, self.last_known, self.place
+        if now is None or self.player.ramp is None or not isinstance(kind, Contexts):
+            return
+        if last is not None and kind.find_jump(self.places[last], now, self.t - last):
+            raise WrongError("a context moved further than it changes: a constant is wrong")
+        self.last_known = self.t
+
     def _take_reading(self, line: dict[str, Any], is_step: bool) -> Reading | None:
         """Keep what was read, if anything, and let the player take its step with a reading."""
         t, reading = self.t, None
         if line.get("constraint_value") is not None:
+            if self.kind.in_contexts and self.place is None:
+                raise WrongError("something was read in a round whose context nobody knows")
             reading = self._read(line, t - self.delay if self.player.is_late else t)
             if is_step:
                 self.heard.add(reading.round)
@@ -473,9 +491,14 @@ class Follower:
             raise WrongError("a return path is taken, and no order, halt or missing round says why")
         inherited = self.current if self.is_inherited else None
         self.here = (x, least(self.level(x), aged, inherited))
+        if self.kind.in_contexts:
+            self.here = self._last_in_context()
         stays = p == self.action and line["kind"] != "announce"
         known = least(self.level(p), self.current if stays else None, aged if p == x else None)
         self.action = p
+        if self.kind.in_contexts and self.place is None and line.get("certificate") is None:
+            self.current = None  # there is no action before its context is told
+            return
         try:
             self.current = self._certify(p, c, known)
             self._keep_proof(self.current, c, is_moved=p != x)
@@ -487,6 +510,13 @@ class Follower:
         is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
         if c and is_ramped:
             self._check_ramp(minus(p, x))
+
+    def _last_in_context(self) -> tuple[Point, Bounds | None]:
+        """Return the action of the last round, and what is known of g there in its context."""
+        i = self.t - 1
+        x, reading = self.actions.get(i, self.start), self.readings.get(i)
+        read = None if reading is None or reading.x != x else reading.own
+        return x, least(self.proofs.get(i), read, self.level(x))
 
     def _keep_proof(self, bounds: Bounds, c: Certificate, *, is_moved: bool) -> None:
         """Keep what is proved of the action at hand; where that moved, nobody else has proved it.

@@ -3,7 +3,8 @@
 An action that was measured, or certified, stays so for a fixed g, and ages by the drift; a start
 with a ``start_bound`` does not age. Between such an action a and the last one x, a convex g has
 g(x + theta(a - x)) <= (1 - theta) up_x + theta up_a; what rounding takes p off that way costs G_g
-per unit of length.
+per unit of length. In a round whose context nobody knows, up_x is what was known of the last round,
+and what g can rise by from a round to the next: so a ramp leads to the start.
 """
 
 from __future__ import annotations
@@ -30,16 +31,26 @@ def claims_nothing(c: Certificate) -> bool:
 
 def certify_way(run: Run, kind: Kind, p: Point, c: Certificate) -> Bounds:
     """Return the bounds on g at a point of a return path that is no end of it."""
-    if kind.in_contexts:
+    if kind.in_contexts and run.place is not None:
         raise UnjudgedError("a return path in contexts is not judged unless it is the start")
     G_g: Fraction | None = getattr(kind, "G_g", None)
     (x, up), share = run.here, number(c["share"], "share", 0, 1)
+    if kind.in_contexts and up is not None:
+        up = _raise(up, kind, run.drift)
     if not G_g or up is None:
         raise UnjudgedError("a point of a return path is not judged without G_g and a bound")
     ends = [bound_of_hull(G_g, p, 1 - share, a, (x, up[0])) for a in _anchors(run, c)]
     if not ends:
         raise UnjudgedError("its return path leads to an action that was not read")
     return [min(ends)]
+
+
+def _raise(bounds: Bounds, kind: Any, drift: Fraction) -> Bounds:
+    """Return bounds that rise by what g can rise by until the next round, in any context."""
+    step: Fraction | None = getattr(kind, "step", None)
+    if step is None:
+        raise UnjudgedError("nothing bounds what g rises by until the context of its round")
+    return [up + step + drift for up in bounds]
 
 
 def _anchors(run: Run, c: Certificate) -> Iterator[tuple[Point, Fraction]]:
@@ -62,7 +73,10 @@ def confirm_way(run: Run, kind: Kind, p: Point, c: Certificate, known: Bounds) -
         known: the least bounds on g there.
     """
     x, share = run.here[0], number(c["share"], "share", 0, 1)
-    if number(c["drift"], "drift") != run.drift:
+    drift, most = number(c["drift"], "drift"), run.drift
+    if kind.in_contexts and not claims_nothing(c) and share < 1:
+        (most,) = _raise([run.drift], kind, Fraction(0))
+    if not (drift == run.drift == most or (drift >= most and close(drift, most, Fraction(0)))):
         raise WrongError("its return path has another drift than the player")
     if not claims_nothing(c):
         bound, most = number(c["bound"], "bound"), max(known)

@@ -1,11 +1,11 @@
 r"""Is a column missing from a log? Values at the same action tell, where it was held or repeated.
 
 Let row t have the action :math:`x_t`, the value :math:`y_t` and the contexts :math:`c_t`, and let r
-be what is left of y within each action: y less its mean, less a least-squares fit on the contexts,
-on their products with each other and with the entries of the action.
+be what is left of y within each action: y less its mean, less a least-squares fit on the contexts.
+The fit may bend in each of them, and has their products with each other and with the action.
 
 **T0, certain.** Two rows of the same action and contexts differ by more than two errors of the
-meter.
+meter. What the rounding of a context in the log does to y is part of that error.
 
 **T1, by time.** :math:`S = \sum(r_{t+1} - r_t)^2` over neighbours in time with one action. Permute
 r within each action; p is how often S becomes as small. A column is missing where :math:`p \le
@@ -24,9 +24,10 @@ raising the number alone. The draws end at the h-th that is as small, with p = h
 draw l, else after B, with p = (1 + number)/(1 + B). Then :math:`p \le h/l` says that at most h - 1
 of the first l - 1 were as small, which has probability h/l at most. ∎
 
-*What it rests on.* With contexts the fit makes p approximate: an h that bends in a context as no
-product of two does can be taken for a column. Set points that somebody changed because of a reading
-make errors and actions depend on each other: the last reading at each is then not like the others.
+*What it rests on.* With contexts the fit makes p approximate: an h that bends sharply where several
+columns meet can be taken for one that is missing. Set points that somebody changed because of a
+reading make errors and actions depend on each other: the last reading at each is then not like the
+others.
 *What it cannot see.* A column that is independent from row to row is noise to anybody, and a pair
 of rows has no order in time: there T0 alone finds it, and needs the error of the meter.
 """
@@ -49,6 +50,8 @@ Finding: TypeAlias = Literal["certain", "time", "size"]
 _DRAWS, _ENOUGH = 999, 20  # permutations at most, and as small ones after which they end
 _LEVEL = 0.001
 _GAP = 1.5  # rows further apart than so many median intervals are no neighbours
+_COEFFICIENTS = 200  # of the fit, at most: it takes a second then for a year of quarters
+_KNOTS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the rows: where the fit may bend in a context
 _SHARE, _LOUD = 0.01, 0.02  # of the range of the values: what is hidden, what deviates
 _ROUND = 2.0**-48  # the rounding of a sum, as a share of its largest terms
 
@@ -226,15 +229,19 @@ def _residual(x: Array, y: Array, contexts: Array, which: Array) -> tuple[Array,
 
 def _room(which: Array) -> int:
     """Return how many coefficients a fit may have: a quarter of the rows that repeat an action."""
-    return (len(which) - len(np.unique(which))) // 4
+    return min((len(which) - len(np.unique(which))) // 4, _COEFFICIENTS)
 
 
 def _families(u: Array, z: Array) -> Iterator[list[Array]]:
-    """Yield the columns of the fit: contexts, their products with actions, and with each other."""
+    """Yield the columns of the fit: contexts, products with actions and contexts, and bends."""
     some = range(z.shape[1])
     yield [z[:, k] for k in some]
     yield [z[:, k] * u[:, i] for k in some for i in range(u.shape[1])]
     yield [z[:, k] * z[:, j] for k in some for j in range(k, z.shape[1])]
+    knots = np.quantile(z, _KNOTS, axis=0) if len(z) else np.zeros((0, z.shape[1]))
+    hinges = [np.maximum(z[:, k] - knot, 0.0) for k in some for knot in knots[:, k]]
+    yield hinges
+    yield [hinge * u[:, i] for hinge in hinges for i in range(u.shape[1])]
 
 
 def _standardise(columns: Array) -> Array:

@@ -18,18 +18,30 @@ from surefoot.rules import LeaderFollower, RegionFilter, ValuesFollower
 __all__ = ["domain_of", "has_rows", "player_of"]
 
 
-def player_of(plant: PlantDescription, scaling: Scaling) -> Certified | Tuned[Any]:
+def player_of(
+    plant: PlantDescription,
+    scaling: Scaling,
+    *,
+    one_limit: bool = False,
+    start_stands: bool = True,
+) -> Certified | Tuned[Any]:
     """Return the rule that plays a plant, in the numbers of its scaling.
 
     Args:
         plant: the description.
         scaling: its scaling, with the factor of its recoveries.
+        one_limit: whether the largest of several limits counts as one.
+        start_stands: whether the margin of the start holds in every round, which the kernel's C
+            text does not use.
     """
     domain = domain_of(plant, scaling)
     limit = plant.limits[0]
     if limit.violations is not None:
         return _unknown(plant, limit, scaling, domain)
-    limits = scaling.limits if has_rows(plant) else (largest_of(scaling.limits),)
+    has_one = one_limit or not has_rows(plant)
+    limits = (largest_of(scaling.limits),) if has_one else scaling.limits
+    if not start_stands:
+        limits = tuple(known._replace(start_bound=None) for known in limits)
     knowledge = certify_limits(limits, domain)
     return _pair(plant, _proposer(plant, domain), knowledge, scaling.ramp)
 
