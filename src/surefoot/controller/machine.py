@@ -13,11 +13,11 @@ import numpy as np
 
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.explanation import Explanation
-from surefoot.controller.live import Amendment
+from surefoot.controller.live import Amendment, player_difference
 from surefoot.controller.loop import LoopState, Run
 from surefoot.controller.plant_units import name_bounds
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError, suggest
+from surefoot.core.errors import InvalidValueError, StoreError, first_line, suggest
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
@@ -25,6 +25,7 @@ from surefoot.problems.plant import (
     PlantDescription,
     PlantProof,
     Scaling,
+    check_description,
     difference_of,
     plant_data,
     plant_from_data,
@@ -114,7 +115,8 @@ class Machine:
 
     @classmethod
     def of(cls, plant: PlantDescription, *, one_limit: bool = False) -> Self:
-        """Return a machine before its first round."""
+        """Return a machine before its first round; a description is checked as a file is."""
+        check_description(plant)
         return cls(plant, one_limit, left=plant.policy.recoveries if _recovers(plant) else 0)
 
     @classmethod
@@ -129,14 +131,39 @@ class Machine:
         stored = run.plant
         if stored is None:
             raise InvalidValueError("the journal is that of a controller, and of no plant file")
-        description = plant_from_data(stored["description"])
-        if plant is None:
+        try:
+            description = plant_from_data(stored["description"])
+            factor, left = float(stored["factor"]), int(stored["left"])
             description = replace(description, name=str(stored["name"]))
-        else:
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"the plant of the journal cannot be read: {first_line(error)}"
+            ) from error
+        if plant is not None:
             description = replace(
                 description, name=plant.name, journal=plant.journal, service=plant.service
             )
-        return cls(description, one_limit, float(stored["factor"]), int(stored["left"]))
+        machine = cls(description, one_limit, factor, left)
+        machine.refuse_another(run)
+        return machine
+
+    def refuse_another(self, run: Run) -> None:
+        """Raise unless a run is that of the machine: files are untrusted, and versions differ."""
+        most = self.plant.policy.recoveries if _recovers(self.plant) else 0
+        used = most - self.left
+        if not 0 <= used <= most or not 2.0**used <= self.factor < math.inf:
+            raise StoreError(
+                f"the plant of the journal cannot have factor = {self.factor:.6g} and "
+                f"left = {self.left} of {most} recoveries"
+            )
+        if not used and self.factor > 1.0:
+            raise StoreError(f"the plant of the journal cannot have factor = {self.factor:.6g}")
+        mine = self.run()
+        words = player_difference(run, (mine.algorithm, mine.guarantee))
+        if not words and (run.start.shape != mine.start.shape or (run.start != mine.start).any()):
+            words = f"start is {run.start.tolist()} there and {mine.start.tolist()} here"
+        if words:
+            raise StoreError(f"the journal plays no rule of its plant: {words}")
 
     # --- what is played --------------------------------------------------------------------------
 
@@ -433,7 +460,11 @@ class Machine:
         """Return the machine after a recovery, if one is due: at the start, when contradicted."""
         if not self.left or loop.halt is None or not loop.is_refuted:
             return None
-        if loop.refused or not (loop.x == run.start).all() or self._is_start_refuted(run, loop):
+        # An operator's order stands until it is taken back.
+        is_own = any(b.round == loop.halt.round and b.affects != "regret" for b in loop.breaches)
+        if not is_own or loop.refused or not (loop.x == run.start).all():
+            return None
+        if self._is_start_refuted(run, loop):
             return None
         factor = self.factor * 2.0
         if self._read:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -15,7 +16,7 @@ from surefoot.controller.journal import now
 from surefoot.controller.live import Amendment
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.machine import Machine, PlantReport, RoundEvent
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
@@ -45,8 +46,8 @@ class Plant:
     """A plant in a live loop: ``ask`` for set points, use them, ``tell`` what was read.
 
     :meth:`open` reads a plant file and goes on from its journal, or begins one. What a file says is
-    checked before the first round. A file that was edited since is not played: :meth:`amend` or
-    ``surefoot amend`` changes what is known, in the same journal.
+    checked before the first round. A file that was edited since is not played: :meth:`amending` or
+    ``surefoot amend`` changes what is known, in the same journal. One thread at a time may call it.
 
     Attributes:
         controller: the loop in the numbers of the rule.
@@ -274,7 +275,8 @@ class Plant:
         self._place = report.context
         self._machine.remember(loop, report)
         self._emit(report.alarms)
-        self._recover()
+        with suppress(StoreError):  # the round is told; ask() recovers again
+            self._recover()
         self._end_round(run, loop, report, time)
 
     def announce(self, context: Mapping[str, float | None]) -> None:

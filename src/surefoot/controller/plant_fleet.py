@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,7 +30,7 @@ from surefoot.controller.plant import (
     refuse_changes,
 )
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
@@ -255,7 +256,8 @@ class PlantFleet:
             self._places[name] = report.context
             self._machines[name].remember(before[name][1], report)
             self._emit(name, report.alarms)
-        self._recover(tuple(usable))
+        with suppress(StoreError):  # the rounds are told; ask() recovers again
+            self._recover(tuple(usable))
         for name, report in usable.items():
             self._end_round(name, *before[name], report, time)
         return answers

@@ -1,6 +1,7 @@
 """The public names of the package, each with its module; they load when they are used."""
 
 from surefoot.problems.plant.canonical import (
+    check_description as check_description,
     difference_of as difference_of,
     plant_data as plant_data,
     plant_from_data as plant_from_data,
