@@ -27,10 +27,12 @@ round. Then only a start with a ``start_bound`` is certain
 (:meth:`~surefoot.knowledge.Knowledge.standing`); without one nothing is proved.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +55,9 @@ from surefoot.knowledge import (
 from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 from surefoot.knowledge.ramp import find_way
+
+if TYPE_CHECKING:
+    from surefoot.controller.plant_words import PlantWords
 
 __all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
@@ -144,6 +149,16 @@ class Round:
     def __init__(self, run: Run, loop: LoopState, round_input: RoundInput) -> None:
         self.run, self.loop, self.input = run, loop, round_input
         self.t, self.drift = loop.round, run.errors.drift
+
+    @property
+    def words(self) -> PlantWords | None:
+        """The words of a plant; None without one."""
+        stored = self.run.plant
+        if stored is None:
+            return None
+        from surefoot.controller.plant_words import PlantWords  # which loads every rule of plants
+
+        return PlantWords(stored)
 
     # --- what was measured, and where ------------------------------------------------------------
 
@@ -318,9 +333,15 @@ class Round:
         bound = math.inf
         if (reading.action == self.here.x).all():
             bound = self.loop._replace(refused=()).bound(run)
-        sentence, policy = serious[0].sentence, run.on_contradiction
+        policy = run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
-        causes = self._find_causes(bound, slack, info, serious[0])
+        if self.words is None:
+            causes = self._find_causes(bound, slack, info, serious[0])
+        else:
+            named, causes = self.words.explain(run, self.loop, self.input.feedback, serious[0])
+            breaches = [named if b is serious[0] else b for b in breaches]
+            serious = (named, *serious[1:])
+        sentence = serious[0].sentence
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; likely causes, most likely first: {words}"
@@ -564,6 +585,8 @@ class Round:
         if not anchor.ages:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
+            if self.words and (words := self.words.explain_start(t, self.input.feedback)):
+                return [Breach(t, "anchor", words, "both", slack, least)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
         return [Breach(t, "anchor", sentence, "both", slack, least)]
 
@@ -576,6 +599,8 @@ class Round:
         t, loop, action = self.t, self.loop, self.input.feedback.action
         away = float(np.linalg.norm(action - loop.x))
         words = f"round {t}: an action {away:.3g} away from the one asked for was played"
+        if self.words is not None:
+            words = f"round {t}: {self.words.describe_others(loop.x, action)}"
         region = None if loop.info is None else loop.info.region
         if upper <= 0 and region is not None and region.contains(action):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
@@ -621,7 +646,7 @@ class Round:
             yield Alarm.of(t, "missing", f"round {t}: nothing was measured")
         if "violations" in why:
             estimate = self.run.estimate(after.state)
-            yield Alarm.of(t, "violation", f"round {t}: g = {self.input.worst:.3g}; {estimate}")
+            yield Alarm.of(t, "violation", f"round {t}: {self._describe_worst()}; {estimate}")
         if violation := self._halted_violation(after):
             yield Alarm.of(t, "violation", violation)
         if after.remeasurement is not None:
@@ -641,7 +666,12 @@ class Round:
         was_violation = was_violation and float(np.max(before)) - error > 0
         if not worst - error > 0 or (was_violation and since % _REPEAT):
             return ""
-        return f"round {self.t}: halted since round {halt.round}, and g = {worst:.3g}"
+        return f"round {self.t}: halted since round {halt.round}, and {self._describe_worst()}"
+
+    def _describe_worst(self) -> str:
+        """Return the largest g that was read; of a plant the limits that are violated."""
+        words = "" if self.words is None else self.words.describe_violation(self.input.feedback)
+        return words or f"g = {self.input.worst:.3g}"
 
 
 def _alarm_of(breach: Breach) -> Alarm:

@@ -43,9 +43,9 @@ from typing import NamedTuple
 
 from .exact import WrongError
 from .lines import read_records
-from .members import Members
+from .members import Judgement, Members
 
-__all__ = ["TRUSTED", "Report", "check"]
+__all__ = ["TRUSTED", "Judgement", "Report", "check"]
 
 TRUSTED = (
     "taken on trust: what was read (values, slopes, contexts and their errors), costs and "
@@ -67,6 +67,7 @@ class Report(NamedTuple):
         constants: each player with the round that it plays from: all constants that were used.
         events: each order, halt and resume with its round.
         trusted: what was not checked of any journal.
+        members: what was found of the rounds of each member, in the order in which they came.
     """
 
     is_right: bool
@@ -74,6 +75,7 @@ class Report(NamedTuple):
     constants: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     trusted: str = TRUSTED
+    members: tuple[Judgement, ...] = ()
 
     @property
     def code(self) -> int:
@@ -97,7 +99,8 @@ def check(path: str) -> Report:
         said, is_right = members.describe_rounds(), True
     found = (said, members.describe_players(), members.describe_events())
     said, constants, events = ([_print_on_one_line(words) for words in part] for part in found)
-    return Report(is_right, said, tuple(constants), tuple(events))
+    judged = members.judge(is_right=is_right)
+    return Report(is_right, said, tuple(constants), tuple(events), members=judged)
 
 
 def _print_on_one_line(words: str) -> str:

@@ -73,6 +73,7 @@ class Follower:
         is_halted: whether the player takes no step until it is resumed.
         on_contradiction: what the player does after a contradiction.
         certified: how many rounds were certified before they were played.
+        uncertified: the rounds that were not; of these the first is the start.
         unjudged: by round, why it is not judged.
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
@@ -97,6 +98,7 @@ class Follower:
         self.kinds = kinds
         self.t, self.certified, self.is_halted = 1, 0, False
         self.on_contradiction = header.get("on_contradiction")
+        self.uncertified: set[int] = set()
         self.unjudged: dict[int, str] = {}
         self.players: dict[int, Player] = {}
         self.events: list[tuple[int, str]] = []
@@ -326,7 +328,9 @@ class Follower:
             self.by_kind.discard(t)
             self.unjudged[t] = "another action was played than the one asked for"
         self.actions[t] = x
-        if self.current is not None:
+        if self.current is None:
+            self.uncertified.add(t)
+        else:
             self.certified += 1
             if not self.is_inherited:
                 self.proofs[t] = self.current
