@@ -581,7 +581,7 @@ class Round:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
             if self.words and (words := self.words.explain_start(t, self.input.feedback)):
-                return [Breach(t, "anchor", words, "both", slack, least)]
+                return [Breach(t, "anchor", words, "both", slack, -most)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
         return [Breach(t, "anchor", sentence, "both", slack, -most)]
 
