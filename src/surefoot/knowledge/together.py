@@ -331,6 +331,7 @@ class TogetherRegion(Region):
     noise: Number
     curvature_seen: Number
     reach: Number
+    searches: ClassVar[bool] = True
 
     def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
         self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
@@ -412,7 +413,19 @@ class TogetherRegion(Region):
         return nearest.reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
 
     def seek(self, w: Array, known: KnownSets) -> Array:
-        """Return nearly the point of all regions and of sets that is nearest to w."""
+        """Return nearly the point of all regions and of sets that is nearest to w.
+
+        The point of one that is nearest to w is it if all others hold it.
+        """
+        for row in self.rows:
+            point = row.nearest(w)
+            others_hold = (bool(other.contains(point)) for other in self.rows if other is not row)
+            if known.contains(point) and all(others_hold):
+                return point
+        if known:
+            point = known.project(w)
+            if all(bool(row.contains(point)) for row in self.rows):
+                return point
         at, bounds, others = (self.x, float(self.reach), 0.0), known.bounds(self.x, 0.0), []
         for row in self.rows:
             row_bounds = row.as_bounds()
