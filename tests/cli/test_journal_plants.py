@@ -266,7 +266,9 @@ def test_the_page_of_a_fleet_begins_with_its_members(desk):
     titles = re.findall(r'<button type="button">([^<]+)</button>', head)[:7]
     assert titles == ["Member", "Verdict", "Rounds", "Certified", "Outside", "Missing", "Alarms"]
     assert len(page.ids) == len(set(page.ids))
+    assert "<h1>pumps</h1>" in page.source
     one = page_of(desk, "j.jsonl", "--member", "p2")
+    assert "<h1>pumps, p2</h1>" in one.source
     assert one.words.count("By Theorem E with N, proved.") == 1
 
 
