@@ -12,19 +12,25 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from surefoot.controller.alarms import Alarm
+from surefoot.controller.explanation import Explanation
 from surefoot.controller.live import Amendment, player_difference
 from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.plant_units import name_bounds
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, StoreError, first_line, suggest
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import FloatArray
+from surefoot.guarantees import Promises
 from surefoot.problems.plant import (
     PlantDescription,
+    PlantProof,
     Scaling,
     check_description,
     difference_of,
     plant_data,
     plant_from_data,
+    promises_of_plant,
+    proof_of,
 )
 from surefoot.problems.plant.player import has_rows, player_of
 from surefoot.problems.plant.recovery import MeterReading, next_factor
@@ -128,6 +134,7 @@ class Machine:
         try:
             description = plant_from_data(stored["description"])
             factor, left = float(stored["factor"]), int(stored["left"])
+            description = replace(description, name=str(stored["name"]))
         except (KeyError, TypeError, ValueError) as error:
             raise StoreError(
                 f"the plant of the journal cannot be read: {first_line(error)}"
@@ -168,8 +175,37 @@ class Machine:
     @property
     def data(self) -> PlainTable:
         """What the journal has of the plant."""
-        description = plant_data(self.plant)
-        return {"description": description, "factor": self.factor, "left": self.left}
+        return {
+            "name": self.plant.name,
+            "description": plant_data(self.plant),
+            "factor": self.factor,
+            "left": self.left,
+        }
+
+    @property
+    def proof(self) -> PlantProof:
+        """What is proved of it."""
+        return proof_of(self.plant, self.left, self.factor, one_limit=self.one_limit)
+
+    @property
+    def promises(self) -> Promises:
+        """The same in three parts."""
+        return promises_of_plant(self.plant, self.left, self.factor, one_limit=self.one_limit)
+
+    def explain(self, explanation: Explanation) -> Explanation:
+        """Return why set points may be used, with what is certified and promised in units."""
+        bounds = self.name_bounds(explanation)
+        return replace(
+            explanation,
+            guarantee=self.proof,
+            promises=self.promises,
+            limits=tuple(
+                f"{limit.name} {limit.sense.replace('_', ' ')} {bounds[limit.name]:.6g} "
+                f"{limit.unit}, of {limit.bound:g}"
+                for limit in self.plant.limits
+                if limit.name in bounds
+            ),
+        )
 
     def run(self) -> Run:
         """Return what is played."""
@@ -204,13 +240,11 @@ class Machine:
         names = (each.name for each in self.plant.contexts)
         return dict(zip(names, map(float, place), strict=True))
 
-    def name_bounds(self, bound: float) -> dict[str, float]:
-        """Return the values of limits at which g has a bound, in their units, by name."""
-        values = {}
-        for limit, unit in zip(self.plant.limits, self._scaling.limit_units.tolist(), strict=True):
-            sign = 1.0 if limit.sense == "at_most" else -1.0
-            values[limit.name] = limit.bound + sign * bound * unit
-        return values
+    def name_bounds(self, explanation: Explanation) -> dict[str, float]:
+        """Return what is certified of limits, in their units, by name; empty if nothing is."""
+        if explanation.bound is None:
+            return {}
+        return name_bounds(self._scaling, explanation.certificate, explanation.bound)
 
     def _read_actuators(
         self, given: object, name: str, missing: FloatArray | None = None

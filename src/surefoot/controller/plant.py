@@ -201,7 +201,7 @@ class Plant:
     @property
     def promises(self) -> Promises:
         """What is promised, in three parts."""
-        return self.controller.promises
+        return self._machine.promises
 
     @property
     def recoveries_left(self) -> int:
@@ -292,16 +292,19 @@ class Plant:
         self._recover()
 
     def explain(self) -> Explanation:
-        """Return why the current set points may be used, in the numbers of the rule."""
-        return self.controller.explain()
+        """Return why the current set points may be used.
+
+        What is certified of limits and what is promised are in their units; the certificate is in
+        the numbers of the rule.
+        """
+        return self._machine.explain(self.controller.explain())
 
     def bounds(self) -> dict[str, float]:
         """Return what is certified of each limit at the current set points, in its unit.
 
         A limit of which nothing is certified is left out.
         """
-        bound = self.explain().bound
-        return {} if bound is None else self._machine.name_bounds(bound)
+        return self._machine.name_bounds(self.controller.explain())
 
     # --- what an operator orders -----------------------------------------------------------------
 

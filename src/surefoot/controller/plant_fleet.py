@@ -32,6 +32,7 @@ from surefoot.controller.plant import (
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
+from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
 
 __all__ = ["PlantFleet"]
@@ -281,13 +282,16 @@ class PlantFleet:
         self._recover((*unknown, *places))
 
     def explain(self, member: str) -> Explanation:
-        """Return why the set points of a member may be used, in the numbers of its rule."""
-        return self.fleet.explain(member)
+        """Return why the set points of a member may be used, as :meth:`Plant.explain`."""
+        return self.machine(member).explain(self.fleet.explain(member))
+
+    def promises(self, member: str) -> Promises:
+        """Return what is promised of a member, in three parts."""
+        return self.machine(member).promises
 
     def bounds(self, member: str) -> dict[str, float]:
         """Return what is certified of each limit of a member at its set points, in its unit."""
-        bound = self.explain(member).bound
-        return {} if bound is None else self.machine(member).name_bounds(bound)
+        return self.machine(member).name_bounds(self.fleet.explain(member))
 
     # --- what an operator orders -----------------------------------------------------------------
 

@@ -80,7 +80,7 @@ from surefoot.knowledge.context import (
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
-from surefoot.knowledge.mean_ball import find_mean_ball
+from surefoot.knowledge.mean_ball import MeanBalls
 from surefoot.knowledge.region import Region
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
@@ -350,6 +350,7 @@ class ContextRegion(Region):
     radius: Number
     depth: Number
     longest: Number
+    means: MeanBalls
     found: tuple[Array, Any, Array]
     used_count: int
 
@@ -387,6 +388,7 @@ class ContextRegion(Region):
         self.radii = self._rooms(self.mixes)
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
+        self.means = MeanBalls(self.centres, self.radii, self.radii)
         self._remember(self.mixes[[self.radii.argmax()]], self.mixes[[last]])
 
     def levels(self, weights: Array) -> Array:
@@ -463,7 +465,7 @@ class ContextRegion(Region):
 
     def _find_weights(self, w: Array) -> Array:
         """Return the weights of the rounds in the mean ball that is nearest to w."""
-        weights = find_mean_ball(w, self.centres, self.radii, self.radii) @ self.mixes
+        weights = self.means.find(w) @ self.mixes
         weights = weights / weights.sum()
         if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
             back = min(1.0, 2.0 * -room / (self.depth - room))

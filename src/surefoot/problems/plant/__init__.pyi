@@ -25,6 +25,12 @@ from surefoot.problems.plant.in_words import (
     plausibility as plausibility,
 )
 from surefoot.problems.plant.player import player_of as player_of
+from surefoot.problems.plant.promise import (
+    PlantProof as PlantProof,
+    UsedConstant as UsedConstant,
+    promises_of_plant as promises_of_plant,
+    proof_of as proof_of,
+)
 from surefoot.problems.plant.scaling import Scaling as Scaling
 from surefoot.problems.plant.tables import PlantFileError as PlantFileError
 from surefoot.problems.plant.writing import write_plant as write_plant
