@@ -12,11 +12,13 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, ClassVar, NoReturn, TypeAlias
 
+import numpy as np
+
 from surefoot import __version__, sets
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.configuring import player_from
 from surefoot.controller.controller import Controller
-from surefoot.controller.fleet import Fleet
+from surefoot.controller.fleet import Fleet, shape_of_entry
 from surefoot.core.errors import StoreError, SurefootError
 from surefoot.core.feedback import FIELDS
 from surefoot.core.plain import PlainTable, build, json_plain
@@ -230,8 +232,11 @@ class FleetService(Service):
         self.commands["add"] |= _NEW | policies
 
     def _tell(self, **fields: Any) -> None:
-        d = self._controller.dimension
-        numbers = {name: _with_nan(fields[name], d * is_row) for name, is_row in _NUMBERS.items()}
+        d, limits = self._controller.dimension, self._controller.limits
+        numbers = {
+            field.name: _with_nan(fields[field.name], shape_of_entry(field, d, limits))
+            for field in _NUMBERS
+        }
         sets = fields["within"]
         if isinstance(sets, list):
             sets = [one if one is None else _set(one, f"within[{i}]") for i, one in enumerate(sets)]
@@ -290,26 +295,23 @@ def _parse(line: bytes, longest: int) -> PlainTable:
     return request
 
 
-_ROWS = ("gradient", "slopes", "action", "hint")
-_NUMBERS = {
-    field.name: field.reader in _ROWS
-    for field in FIELDS
-    if field.fleet and field.reader not in ("set", "context", "readings")
-}
-"""The columns of numbers that a fleet is told, and whether an entry is a vector."""
+_NUMBERS = [
+    field for field in FIELDS if field.fleet and field.reader not in ("set", "context", "readings")
+]
+"""The columns of numbers that a fleet is told."""
 
 
-def _with_nan(value: Any, d: int) -> Any:
+def _with_nan(value: Any, shape: tuple[int, ...]) -> Any:
     """Return a column with NaN for each null, which is no report.
 
     Args:
         value: of the request.
-        d: the length of a vector; 0 if an entry is a number.
+        shape: of an entry.
     """
     if not isinstance(value, list):
         return value
-    nothing = [math.nan] * d if d else math.nan
-    return [nothing if part is None else _with_nan(part, 0) for part in value]
+    nothing = np.full(shape, math.nan).tolist()
+    return [nothing if part is None else _with_nan(part, shape[1:]) for part in value]
 
 
 def _refuse(sentence: str) -> NoReturn:
