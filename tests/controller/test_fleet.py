@@ -11,7 +11,6 @@ import pytest
 from surefoot import PFS, Ball, Constants, Controller, kernel, replay
 from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
 from surefoot.controller.check import check
-from surefoot.controller.serve import FleetService
 from surefoot.core.plain import decode, encode_bytes
 from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull, Together
 from surefoot.rules import (
@@ -867,15 +866,3 @@ def test_a_member_whose_numbers_of_one_limit_cannot_be_used_stops_no_other():
     assert fleet.rounds == {"0": 3, "1": 3, "2": 3}
     assert fleet.ask()[1].tolist() == HERE[1].tolist()  # back to where it was measured
     assert (fleet.ask()[0] != HERE[0]).any()
-
-
-def test_a_service_is_told_of_several_limits_and_null_is_no_measurement():
-    service = FleetService(Fleet(SEVERAL["leader"], HERE[:2]))
-    service.answer(b'{"do": "ask"}')
-    told = (
-        b'{"do": "tell", "cost_gradient": [[-1, 0], [-1, 0]], '
-        b'"constraint_value": [[-0.5, -15], null], '
-        b'"constraint_subgradient": [[[1, 0.5], [0, 30]], null]}'
-    )
-    assert '"ok": true' in service.answer(told)
-    assert '"round": 2' in service.answer(b'{"do": "ask"}')

@@ -19,12 +19,12 @@ from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.feedback import FIELDS, FeedbackField
+from surefoot.core.feedback import FIELDS, Reader
 from surefoot.core.plain import encode
 from surefoot.core.types import Array, ArrayLike, FloatArray, Player, Set
 from surefoot.guarantees import Reaction, Tuned
 
-__all__ = ["Fleet", "shape_of_entry"]
+__all__ = ["Fleet"]
 
 _POLICIES = ("hold", "retreat", "record")
 
@@ -668,16 +668,10 @@ def _limits_of(run: Run) -> int | None:
     return run.rows if run.needs.separately else None
 
 
-def shape_of_entry(field: FeedbackField, d: int, limits: int | None) -> tuple[int, ...]:
-    """Return the shape of a member's entry of a field.
-
-    Args:
-        field: one of numbers.
-        d: the length of an action.
-        limits: how many limits are read by themselves; None if g is one number.
-    """
-    several = () if limits is None or field.reader not in ("values", "slopes") else (limits,)
-    return (*several, d) if field.reader in _VECTORS else several
+def _shape_of(reader: Reader, d: int, limits: int | None) -> tuple[int, ...]:
+    """Return the shape of a member's entry of a field of numbers."""
+    several = () if limits is None or reader not in ("values", "slopes") else (limits,)
+    return (*several, d) if reader in _VECTORS else several
 
 
 _VECTORS = ("gradient", "slopes", "action", "hint")
@@ -707,7 +701,7 @@ def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any])
         if field.reader == "readings":
             columns[field.name] = _read_readings(part, len(places))
             continue
-        shape = (len(places), *shape_of_entry(field, d, _limits_of(run)))
+        shape = (len(places), *_shape_of(field.reader, d, _limits_of(run)))
         columns[field.name] = read_array(part, field.name, shape, "an entry for each member")
     return columns
 
