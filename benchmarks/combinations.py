@@ -30,7 +30,7 @@ from surefoot.controller import Fleet
 from surefoot.controller.check import check
 from surefoot.controller.configuring import player_from
 from surefoot.controller.export import c_header
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import SurefootError
 from surefoot.core.plain import encode
@@ -434,7 +434,7 @@ def by_service(names: Sequence[str]) -> Cell:
     made = player_from(**describe(names))
     game = Game(names, made)
     first = game.plant.context(1) if "context" in game.needs else None
-    service = Service(Controller(made, START, context=first))
+    service = ControllerService(Controller(made, START, context=first))
     for t in range(1, ROUNDS + 1):
         answer = json.loads(service.answer(b'{"do": "ask"}'))
         x = np.array(answer["action"])

@@ -115,6 +115,11 @@ def test_data_have_the_limits_the_estimates_and_what_happened(desk):
 
 def test_the_latest_rounds_and_one_round_are_in_units(desk):
     played_hall(desk.folder / "j.jsonl")
+    found = desk.do("journal j.jsonl --json --last 2 --round 3").data
+    assert [row["round"] for row in found["table"]] == [39, 40]
+    assert found["round"]["set_points"].keys() == {"fan1", "fan2"}
+    assert found["round"]["how"] == "step"
+    assert found["round"]["explanation"].startswith("round 3: fan1 ")
     lines = desk.do("journal j.jsonl --last 3").out.splitlines()
     assert len(lines) == 4
     assert "fan1 [%]" in lines[0]
@@ -261,7 +266,9 @@ def test_the_page_of_a_fleet_begins_with_its_members(desk):
     titles = re.findall(r'<button type="button">([^<]+)</button>', head)[:7]
     assert titles == ["Member", "Verdict", "Rounds", "Certified", "Outside", "Missing", "Alarms"]
     assert len(page.ids) == len(set(page.ids))
+    assert "<h1>pumps</h1>" in page.source
     one = page_of(desk, "j.jsonl", "--member", "p2")
+    assert "<h1>pumps, p2</h1>" in one.source
     assert one.words.count("By Theorem E with N, proved.") == 1
 
 

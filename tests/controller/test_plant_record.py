@@ -314,3 +314,26 @@ def test_a_journal_whose_plant_is_none_is_refused_in_one_sentence(path, change):
     with pytest.raises(StoreError) as refusal:
         read_journal(path)
     assert len(str(refusal.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: line.update(readings=[1.0]),
+        lambda line: line.update(readings="x"),
+        lambda line: line["context"].update(place=[1.0]),
+        lambda line: line.update(next=[1.0]),
+        lambda line: line.update(proposal=[1.0]),
+        lambda line: line.update(played=[1.0, 2.0, 3.0]),
+        lambda line: line["certificate"].update(rounds=["x"]),
+        lambda line: line["certificate"].update({"class": "Errors"}),
+    ],
+)
+def test_a_round_that_does_not_fit_its_plant_is_refused_in_one_sentence(path, change):
+    with Plant.of(hall(), journal=path) as plant:
+        plant.announce(context_at(1))
+        drive_hall(plant, 5)
+    forge(path, lambda lines: change(lines[4]))
+    with pytest.raises(StoreError) as refusal:
+        read_journal(path)
+    assert len(str(refusal.value).splitlines()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,8 +75,10 @@ def journal(
     if last is not None and not written:
         data["table"], lines = _data_of(record), _table(record)
     if one is not None:
-        sentences = list(_explain(one, record))
-        data["round"], lines = _data(one) | {"explanation": "; ".join(sentences)}, sentences
+        (owner,) = _records(record)
+        lines = list(_explain(one, owner))
+        (found,) = _data_of_rounds(replace(owner, rounds=(one,)))
+        data["round"] = found | {"explanation": "; ".join(lines)}
     show(json, data, [*lines, *(f"{name:<8} {path}" for name, path in written.items())])
 
 
@@ -91,16 +94,15 @@ def _round(file: Path, number: int, record: JournalRecord | FleetRecord) -> Jour
     return found.rounds[0]
 
 
-def _explain(row: JournalRound, record: JournalRecord | FleetRecord) -> Iterator[str]:
+def _explain(row: JournalRound, record: JournalRecord) -> Iterator[str]:
     """Yield why an action could be played, and what came of it; of a plant in its units."""
     from surefoot.controller.plant_summary import explain_round
 
-    (one,) = _records(record)
-    if one.plant is None:
+    if record.plant is None:
         yield from row.sentences()
         return
-    (described,) = one.plant.describe([row])
-    yield from explain_round(described, one.plant.version_of(row.round).description)
+    (described,) = record.plant.describe([row])
+    yield from explain_round(described, record.plant.version_of(row.round).description)
 
 
 def _plant_of(record: JournalRecord) -> dict[str, Any]:
@@ -170,10 +172,18 @@ def _summary_of_many(record: FleetRecord) -> dict[str, Any]:
 def _data_of(record: JournalRecord | FleetRecord) -> list[dict[str, Any]]:
     """Return the rounds that were asked for, each with its member if it has one."""
     return [
-        ({} if each.member is None else {"member": each.member, "run": each.run}) | _data(row)
+        ({} if each.member is None else {"member": each.member, "run": each.run}) | data
         for each in _records(record)
-        for row in each.rounds
+        for data in _data_of_rounds(each)
     ]
+
+
+def _data_of_rounds(record: JournalRecord) -> Iterator[dict[str, Any]]:
+    """Yield the rounds of one member; of a plant in its units."""
+    if record.plant is None:
+        yield from map(_data, record.rounds)
+    else:
+        yield from (row._asdict() for row in record.plant.describe(record.rounds))
 
 
 def _records(record: JournalRecord | FleetRecord) -> tuple[JournalRecord, ...]:

@@ -183,12 +183,9 @@ class Round:
     @property
     def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
-        reading, errors = self.reading, self.run.errors
-        if reading.constraint_value is None:
-            return None
-        error = errors.value if reading.value_error is None else reading.value_error
-        upper = float(np.max(reading.constraint_value) + error + errors.evaluation)
-        return Anchor(reading.action, upper, self.t - reading.age)
+        reading = self.reading
+        bounds = self.run.bound_reading(reading)
+        return None if bounds is None else Anchor(reading.action, bounds[1], self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
         """Return the bound that a measurement gives at the action of the round, if it was there."""
@@ -412,10 +409,10 @@ class Round:
         if guarantee is not None and breach.constant in of_start:
             slack = float(guarantee.constants.start_slack or of_start[breach.constant])
             return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
-        error = self.run.errors.of_round(self.input.feedback).value
         if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
-        if not worst - error > anchor.value:
+        bounds = self.run.bound_reading(self.reading)
+        if bounds is None or not bounds[0] > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
         return words, worst - float(anchor.value)
@@ -569,16 +566,14 @@ class Round:
         Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
-        if anchor is None or reading.constraint_value is None:
-            return []
-        if not (reading.action == anchor.x).all():
+        bounds = self.run.bound_reading(reading)
+        if anchor is None or bounds is None or not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
             return []  # g differs between contexts
         slack = 0.0 - float(np.max(reading.constraint_value))
-        error = errors.value if reading.value_error is None else reading.value_error
-        least = -anchor.level(t - reading.age, errors.drift) - error - errors.evaluation
-        if slack >= least - 1e-12 * abs(anchor.value):
+        most = anchor.level(t - reading.age, errors.drift) + errors.evaluation
+        if bounds[0] <= most + 1e-12 * abs(anchor.value):
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
         why = "g is not the same, or drifts faster than was given"
@@ -586,9 +581,9 @@ class Round:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
             if self.words and (words := self.words.explain_start(t, self.input.feedback)):
-                return [Breach(t, "anchor", words, "both", slack, least)]
+                return [Breach(t, "anchor", words, "both", slack, -most)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
-        return [Breach(t, "anchor", sentence, "both", slack, least)]
+        return [Breach(t, "anchor", sentence, "both", slack, -most)]
 
     def _deviation(self, upper: float) -> Breach:
         """Return the breach of an action that was not the one asked for.
@@ -661,10 +656,12 @@ class Round:
         halt, worst, before = after.halt, self.input.worst, self.loop.value
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
-        error, since = self.run.errors.of_round(self.input.feedback).value, self.t - halt.round
-        was_violation = self.loop.halt is not None and before is not None
-        was_violation = was_violation and float(np.max(before)) - error > 0
-        if not worst - error > 0 or (was_violation and since % _REPEAT):
+        feedback = self.input.feedback
+        least = self.run.bound_reading(feedback)
+        earlier = self.run.bound_reading(feedback._replace(constraint_value=before))
+        was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
+        since = self.t - halt.round
+        if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):
             return ""
         return f"round {self.t}: halted since round {halt.round}, and {self._describe_worst()}"
 

@@ -189,6 +189,11 @@ class Plant:
         return self._machine.plant
 
     @property
+    def machine(self) -> Machine:
+        """What is known of it: units, constants and recoveries; an amendment replaces it."""
+        return self._machine
+
+    @property
     def round(self) -> int:
         """The current round; the first is 1."""
         return self.controller.round

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot.controller.plant_units import name_bounds, name_sources, name_start_bounds
+from surefoot.core.plain import NotPlainError
 from surefoot.guarantees import Breach, Promises
 from surefoot.problems.plant import PlantDescription, Scaling, plant_from_data, write_plant
 from surefoot.problems.plant.promise import PlantProof, promises_of_plant, proof_of
@@ -305,7 +306,9 @@ class PlantRecord:
             self._is_silent = False
             if self._firsts[-1] is None:
                 self._firsts[-1] = t
-        return row._replace(origin=how, wanted=wanted)
+        row = row._replace(origin=how, wanted=wanted)
+        self._describe_one(row, self._scalings[self._place_of(t)])  # a file may hold anything
+        return row
 
     def _keep_worst(self, plant: PlantDescription, readings: Mapping[str, float], t: int) -> None:
         """Keep the readings that are nearest to their limits, or furthest beyond."""
@@ -371,7 +374,9 @@ def _name_action(action: Any, scaling: Scaling) -> dict[str, float]:
     """Return the set points of an action by name; empty without one."""
     if action is None:
         return {}
-    names = (each.name for each in scaling.plant.actuators)
+    names = [each.name for each in scaling.plant.actuators]
+    if len(action) != len(names):  # one number would be that of all actuators
+        raise NotPlainError(f"an action has {len(action)} entries, of {len(names)} actuators")
     return dict(zip(names, scaling.to_set_points(action).tolist(), strict=True))
 
 

@@ -30,7 +30,8 @@ def list_facts(record: JournalRecord, plant: PlantRecord) -> Iterator[tuple[str,
     for words in proof.if_wrong[:1]:
         yield "if wrong", words
     yield "not covered", "; ".join(proof.not_covered)
-    yield "status", record.status
+    since = f" since round {plant.versions[-1].round}" if plant.recoveries else ""
+    yield "status", f"{record.status}{since if not record.breaches else ''}"
     rounds = f"{record.round_count}, {record.certified} with a certificate"
     yield "rounds", f"{rounds}, {record.missing} not measured" if record.missing else rounds
     yield from describe_limits(plant)

@@ -27,6 +27,7 @@ One file per kind of knowledge has its inequality:
 ``curvature``  a quadratic bound, for each row; ``relative``: as far as it holds
 ``log``        a mean of points of a log
 ``context``    a mean of rounds, with what g can rise by between their contexts
+``together``   several constraints, each by its own kind, constants and readings
 ``way_back``   a controller's own: to hold, and to go back to an action that was measured
 =============  =================================================================================
 

@@ -98,7 +98,7 @@ def write_plant_page(path: Path, record: Any, verdicts: Sequence[Any]) -> None:
         path,
         "plant.html",
         record=record,
-        title=_title(record, sections),
+        title=_title(record, records),
         is_fleet=runs is not None,
         members=_members_table(pairs) if runs is not None else None,
         left_out=len(pairs) - len(sections),
@@ -117,11 +117,13 @@ def _need_of(pair: tuple[Any, Any]) -> tuple[bool, int, int, int]:
     return wrong, plant.outside.total(), is_halted + len(plant.recoveries), plant.alarms
 
 
-def _title(record: Any, sections: Sequence[Section]) -> str:
-    """Return the name of the plant, else that of its journal."""
-    names = [section.name for section in sections]
-    is_one = getattr(record, "runs", None) is None and getattr(record, "member", None) is None
-    return names[0] if is_one and names else str(record.path.name)
+def _title(record: Any, records: Sequence[Any]) -> str:
+    """Return the name of the plant, else that of its journal; of one member with its own."""
+    names = {each.plant.name for each in records}
+    name = names.pop() if len(names) == 1 else ""
+    name = name or str(record.path.stem)
+    member = getattr(record, "member", None)
+    return name if member is None else f"{name}, {record.label}"
 
 
 def _section(key: str, record: Any, verdict: Any) -> Section:
@@ -139,11 +141,10 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
         if event.kind in _MARKED:
             marks[_MARKED[event.kind]].append(event.round)
     track = Track.of(rows, marks) if rows else None
-    name = record.label if record.member else plant.name or record.path.stem
     events = list(_events(plant.events))
     goes_back = track is not None and not track.by_clock
     return Section(
-        name=name,
+        name=record.label,
         span=_span(record, rows),
         look=_LOOKS[verdict.word],
         verdict=verdict.words,
