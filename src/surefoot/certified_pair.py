@@ -189,6 +189,10 @@ class Pair(InContexts, OfParts):
         """Return the same rule for other errors."""
         return self.of(self.proposer, replace(self.knowledge, errors=errors), self.ramp)
 
+    def every(self, rounds: int) -> Self:
+        """Return the same rule where so many rounds pass between two readings."""
+        return self.of(self.proposer, self.knowledge.every(rounds), self.ramp)
+
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action; the first must be the start if it has a start_bound."""
         located = super().locate(state, feedback)

@@ -64,7 +64,7 @@ JUDGED = {
     "in a box": CertifiedPFS(G_g=G_G, domain=Box([-1.0, -1.0], [1.0, 1.0]), rho=0.05),
     **{n: MOVABLE[n] for n in ("leader and follower", "descent", "averaging", "values alone")},
     **{n: MOVABLE[n] for n in ("two rounds late", "ahead")},
-    **{n: FILTERS[n] for n in ("safety filter", "hull filter", "rows in a box")},
+    **{n: FILTERS[n] for n in ("safety filter", "hull filter", "rows in a box", "hulls together")},
     "hull in a ball": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=BALL)),
     "ball of the other centre": RegionFilter(
         knowledge=LipschitzHull(G_g=G_G, domain=Ball(1.2, [0.2, 0.1]))
@@ -220,7 +220,6 @@ def test_what_cannot_be_judged_is_named_with_its_rounds_and_never_called_certifi
     for name, player in {
         "no certificates": PLAYERS["PFS"],
         "averages": averaged,
-        "together": FILTERS["hulls together"],
         "drift": drifting,
         "late": late,
     }.items():

@@ -17,7 +17,7 @@ from surefoot import Controller, LeaderFollower, replay
 from surefoot.certified import Certified
 from surefoot.controller import Fleet, PremiseError
 from surefoot.controller.check import check
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
@@ -533,7 +533,7 @@ def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):
 
 
 def test_contexts_go_through_a_service():
-    service = Service(Controller(filtering(), [0.0, 0.0]))
+    service = ControllerService(Controller(filtering(), [0.0, 0.0]))
 
     def answer(**request: Any) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(service.answer(json.dumps(request).encode()))

@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.controller._lines import forge
 from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pressure_at, pumps
 
 from surefoot import replay
 from surefoot.controller import Controller, Plant, PlantChangedError, PlantFleet, PremiseError
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import decode
 from surefoot.problems.plant import PolicyDescription
 
 RECOVER = PolicyDescription("recover", 5, "retreat")
+WANTED = {"fan1": 30.0, "fan2": 30.0}
 
 
 def drive_pumps(plant, rounds):
@@ -507,3 +509,80 @@ def test_the_journal_of_a_controller_is_no_plant(tmp_path):
         Plant.open(path)
     with pytest.raises(InvalidValueError, match="at_least must be 0 without a journal"):
         Plant.open(path, journal=tmp_path / "other.jsonl", at_least=3)
+
+
+FORGERIES = {
+    "a smaller factor": lambda plant: plant.update(factor=0.5),
+    "another factor": lambda plant: plant.update(factor=2.0),
+    "more recoveries": lambda plant: plant.update(left=7),
+    "no factor": lambda plant: plant.pop("factor"),
+    "a text for a factor": lambda plant: plant.update(factor="inf"),
+    "a number for the description": lambda plant: plant.update(description=3),
+    "no description": lambda plant: plant.clear(),
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_plant_is_refused_in_a_sentence(what, tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    with Plant.open(path) as plant:
+        drive_pumps(plant, 3)
+    forge(tmp_path / "pumps.jsonl", lambda lines: FORGERIES[what](lines[0]["plant"]))
+    before = (tmp_path / "pumps.jsonl").read_bytes()
+    with pytest.raises(StoreError) as error:
+        Plant.open(path)
+    assert "\n" not in str(error.value)
+    assert (tmp_path / "pumps.jsonl").read_bytes() == before
+
+
+def test_a_player_that_is_not_of_its_plant_is_refused(tmp_path):
+    path = tmp_path / "pumps.toml"
+    path.write_text(FILE)
+    Plant.open(path).close()
+    forge(
+        tmp_path / "pumps.jsonl",
+        lambda lines: lines[0]["player"]["knowledge"].update(G_g=0.1),
+    )
+    with pytest.raises(
+        StoreError, match=r"plays no rule of its plant: player\.knowledge\.G_g is 0\.1"
+    ):
+        Plant.open(path)
+
+
+def test_an_order_of_an_operator_stands_through_a_contradiction():
+    described = hall(policy=RECOVER, ramp=0.5)
+    plant = Plant.of(replace(described, limits=described.limits[:1]))
+    plant.announce(context_at(1))
+
+    def tell(more=0.0):
+        value = hall_at(plant.ask(), context_at(plant.round))["hot_spot"] + more
+        context = context_at(plant.round + 1)
+        plant.tell(readings={"hot_spot": value}, wanted=WANTED, context=context)
+
+    for _ in range(40):
+        tell()
+    tell(6.0)  # far from the start something is not as it was
+    assert plant.halted is not None
+    left = plant.recoveries_left
+    plant.retreat("inspection")
+    for _ in range(40):
+        tell()
+    assert plant.ask() == {"fan1": 100.0, "fan2": 100.0}
+    assert (plant.halted, plant.recoveries_left) == ("inspection", left)
+
+
+def test_a_contradiction_far_from_the_start_recovers_when_it_is_reached():
+    described = hall(policy=RECOVER, ramp=0.5)
+    plant = Plant.of(replace(described, limits=described.limits[:1]))
+    plant.announce(context_at(1))
+    for t in range(1, 120):
+        points = plant.ask()
+        value = hall_at(points, context_at(t))["hot_spot"] + 6.0 * (t == 40)
+        if t == 41:
+            assert plant.halted is not None
+            assert points["fan1"] < 95.0
+        plant.tell(readings={"hot_spot": value}, wanted=WANTED, context=context_at(t + 1))
+    assert plant.halted is None
+    assert plant.recoveries_left == 4
+    assert plant.ask()["fan1"] < 100.0

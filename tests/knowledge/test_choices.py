@@ -901,7 +901,7 @@ def _distances(choices, kinds, x, radius, w):
         yield float(np.linalg.norm(np.clip((w + more * x) / (1.0 + more), low, high) - w))
 
 
-@pytest.mark.parametrize("kind", ["hull", "rows", "curvature", "context", "ramp"])
+@pytest.mark.parametrize("kind", ["hull", "rows", "rows, drift", "curvature", "context", "ramp"])
 def test_attacked_on_entries_of_different_kinds_every_action_is_a_feasible_choice(kind):
     rng, moved = np.random.default_rng(12), 0.0
     for _ in range(6):
@@ -917,6 +917,15 @@ def test_attacked_on_entries_of_different_kinds_every_action_is_a_feasible_choic
         hull = LipschitzHull(G_g=1.0, domain=choices)
         known = {
             "rows": Together(rows=[LipschitzHull(G_g=1.0, reach=8.0)] * m, domain=choices),
+            "rows, drift": Together(
+                rows=[
+                    LipschitzHull(
+                        G_g=1.0, reach=8.0, start_bound=0.1 - b.min(), errors=Errors(drift=0.02)
+                    )
+                ]
+                * m,
+                domain=choices,
+            ),
             "curvature": Curvature(beta=0.3, domain=choices),
             "context": ContextHull(G_g=1.0, domain=choices, context=Column(G_c=1.0)),
         }.get(kind, hull)
@@ -932,7 +941,9 @@ def test_attacked_on_entries_of_different_kinds_every_action_is_a_feasible_choic
             assert choices.contains(x)
             assert ramp is None or np.linalg.norm(x - before) <= ramp * (1 + 1e-12)
             moved += float(np.linalg.norm(x - before))
-            told = (values, a) if kind == "rows" else (float(values[i]), a[i])
+            told = (values, a) if kind.startswith("rows") else (float(values[i]), a[i])
+            if kind == "rows, drift":
+                now = float(np.clip(now + rng.uniform(-0.02, 0.01), -0.1, 0.0))
             if kind == "context":  # what gets milder
                 now += float(rng.uniform(0.0, 0.02))
                 first = {"context": -now}

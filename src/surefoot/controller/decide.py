@@ -27,10 +27,12 @@ round. Then only a start with a ``start_bound`` is certain
 (:meth:`~surefoot.knowledge.Knowledge.standing`); without one nothing is proved.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +56,9 @@ from surefoot.knowledge import (
 from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
 from surefoot.knowledge.ramp import find_way
+
+if TYPE_CHECKING:
+    from surefoot.controller.plant_words import PlantWords
 
 __all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
@@ -146,6 +151,16 @@ class Round:
         self.run, self.loop, self.input = run, loop, round_input
         self.t, self.drift = loop.round, run.errors.drift
 
+    @property
+    def words(self) -> PlantWords | None:
+        """The words of a plant; None without one."""
+        stored = self.run.plant
+        if stored is None:
+            return None
+        from surefoot.controller.plant_words import PlantWords  # which loads every rule of plants
+
+        return PlantWords(stored)
+
     # --- what was measured, and where ------------------------------------------------------------
 
     @property
@@ -169,12 +184,9 @@ class Round:
     @property
     def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
-        reading, errors = self.reading, self.run.errors
-        if reading.constraint_value is None:
-            return None
-        error = errors.value if reading.value_error is None else reading.value_error
-        upper = float(np.max(reading.constraint_value) + error + errors.evaluation)
-        return Anchor(reading.action, upper, self.t - reading.age)
+        reading = self.reading
+        bounds = self.run.bound_reading(reading)
+        return None if bounds is None else Anchor(reading.action, bounds[1], self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
         """Return the bound that a measurement gives at the action of the round, if it was there."""
@@ -319,9 +331,15 @@ class Round:
         bound = math.inf
         if (reading.action == self.here.x).all():
             bound = self.loop._replace(refused=()).bound(run)
-        sentence, policy = serious[0].sentence, run.on_contradiction
+        policy = run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
-        causes = self._find_causes(bound, slack, info, serious[0])
+        if self.words is None:
+            causes = self._find_causes(bound, slack, info, serious[0])
+        else:
+            named, causes = self.words.explain(run, self.loop, self.input.feedback, serious[0])
+            breaches = [named if b is serious[0] else b for b in breaches]
+            serious = (named, *serious[1:])
+        sentence = serious[0].sentence
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; likely causes, most likely first: {words}"
@@ -392,10 +410,10 @@ class Round:
         if guarantee is not None and breach.constant in of_start:
             slack = float(guarantee.constants.start_slack or of_start[breach.constant])
             return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
-        error = self.run.errors.of_round(self.input.feedback).value
         if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
-        if not worst - error > anchor.value:
+        bounds = self.run.bound_reading(self.reading)
+        if bounds is None or not bounds[0] > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
         return words, worst - float(anchor.value)
@@ -550,24 +568,24 @@ class Round:
         Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
-        if anchor is None or reading.constraint_value is None:
-            return []
-        if not (reading.action == anchor.x).all():
+        bounds = self.run.bound_reading(reading)
+        if anchor is None or bounds is None or not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
             return []  # g differs between contexts
         slack = 0.0 - float(np.max(reading.constraint_value))
-        error = errors.value if reading.value_error is None else reading.value_error
-        least = -anchor.level(t - reading.age, errors.drift) - error - errors.evaluation
-        if slack >= least - 1e-12 * abs(anchor.value):
+        most = anchor.level(t - reading.age, errors.drift) + errors.evaluation
+        if bounds[0] <= most + 1e-12 * abs(anchor.value):
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
         why = "g is not the same, or drifts faster than was given"
         if not anchor.ages:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
+            if self.words and (words := self.words.explain_start(t, self.input.feedback)):
+                return [Breach(t, "anchor", words, "both", slack, -most)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
-        return [Breach(t, "anchor", sentence, "both", slack, least)]
+        return [Breach(t, "anchor", sentence, "both", slack, -most)]
 
     def _refuted_bound(self) -> list[Breach]:
         """Return a breach if a halted loop reads more than was certified of its action."""
@@ -597,6 +615,8 @@ class Round:
         t, loop, action = self.t, self.loop, self.input.feedback.action
         away = float(np.linalg.norm(action - loop.x))
         words = f"round {t}: an action {away:.3g} away from the one asked for was played"
+        if self.words is not None:
+            words = f"round {t}: {self.words.describe_others(loop.x, action)}"
         region = None if loop.info is None else loop.info.region
         if upper <= 0 and region is not None and region.contains(action):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
@@ -642,7 +662,7 @@ class Round:
             yield Alarm.of(t, "missing", f"round {t}: nothing was measured")
         if "violations" in why:
             estimate = self.run.estimate(after.state)
-            yield Alarm.of(t, "violation", f"round {t}: g = {self.input.worst:.3g}; {estimate}")
+            yield Alarm.of(t, "violation", f"round {t}: {self._describe_worst()}; {estimate}")
         if violation := self._halted_violation(after):
             yield Alarm.of(t, "violation", violation)
         if after.remeasurement is not None:
@@ -657,12 +677,19 @@ class Round:
         halt, worst, before = after.halt, self.input.worst, self.loop.value
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
-        error, since = self.run.errors.of_round(self.input.feedback).value, self.t - halt.round
-        was_violation = self.loop.halt is not None and before is not None
-        was_violation = was_violation and float(np.max(before)) - error > 0
-        if not worst - error > 0 or (was_violation and since % _REPEAT):
+        feedback = self.input.feedback
+        least = self.run.bound_reading(feedback)
+        earlier = self.run.bound_reading(feedback._replace(constraint_value=before))
+        was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
+        since = self.t - halt.round
+        if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):
             return ""
-        return f"round {self.t}: halted since round {halt.round}, and g = {worst:.3g}"
+        return f"round {self.t}: halted since round {halt.round}, and {self._describe_worst()}"
+
+    def _describe_worst(self) -> str:
+        """Return the largest g that was read; of a plant the limits that are violated."""
+        words = "" if self.words is None else self.words.describe_violation(self.input.feedback)
+        return words or f"g = {self.input.worst:.3g}"
 
 
 def _alarm_of(breach: Breach) -> Alarm:

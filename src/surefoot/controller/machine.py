@@ -13,18 +13,25 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from surefoot.controller.alarms import Alarm
-from surefoot.controller.live import Amendment
+from surefoot.controller.explanation import Explanation
+from surefoot.controller.live import Amendment, player_difference
 from surefoot.controller.loop import LoopState, Run
+from surefoot.controller.plant_units import name_bounds
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError, suggest
+from surefoot.core.errors import InvalidValueError, StoreError, first_line, suggest
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import FloatArray
+from surefoot.guarantees import Promises
 from surefoot.problems.plant import (
     PlantDescription,
+    PlantProof,
     Scaling,
+    check_description,
     difference_of,
     plant_data,
     plant_from_data,
+    promises_of_plant,
+    proof_of,
 )
 from surefoot.problems.plant.player import has_rows, player_of
 from surefoot.problems.plant.recovery import MeterReading, next_factor
@@ -111,7 +118,8 @@ class Machine:
 
     @classmethod
     def of(cls, plant: PlantDescription, *, one_limit: bool = False) -> Self:
-        """Return a machine before its first round."""
+        """Return a machine before its first round; a description is checked as a file is."""
+        check_description(plant)
         return cls(plant, one_limit, left=plant.policy.recoveries if _recovers(plant) else 0)
 
     @classmethod
@@ -126,12 +134,39 @@ class Machine:
         stored = run.plant
         if stored is None:
             raise InvalidValueError("the journal is that of a controller, and of no plant file")
-        description = plant_from_data(stored["description"])
+        try:
+            description = plant_from_data(stored["description"])
+            factor, left = float(stored["factor"]), int(stored["left"])
+            description = replace(description, name=str(stored["name"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(
+                f"the plant of the journal cannot be read: {first_line(error)}"
+            ) from error
         if plant is not None:
             description = replace(
                 description, name=plant.name, journal=plant.journal, service=plant.service
             )
-        return cls(description, one_limit, float(stored["factor"]), int(stored["left"]))
+        machine = cls(description, one_limit, factor, left)
+        machine.refuse_another(run)
+        return machine
+
+    def refuse_another(self, run: Run) -> None:
+        """Raise unless a run is that of the machine: files are untrusted, and versions differ."""
+        most = self.plant.policy.recoveries if _recovers(self.plant) else 0
+        used = most - self.left
+        if not 0 <= used <= most or not 2.0**used <= self.factor < math.inf:
+            raise StoreError(
+                f"the plant of the journal cannot have factor = {self.factor:.6g} and "
+                f"left = {self.left} of {most} recoveries"
+            )
+        if not used and self.factor > 1.0:
+            raise StoreError(f"the plant of the journal cannot have factor = {self.factor:.6g}")
+        mine = self.run()
+        words = player_difference(run, (mine.algorithm, mine.guarantee))
+        if not words and (run.start.shape != mine.start.shape or (run.start != mine.start).any()):
+            words = f"start is {run.start.tolist()} there and {mine.start.tolist()} here"
+        if words:
+            raise StoreError(f"the journal plays no rule of its plant: {words}")
 
     # --- what is played --------------------------------------------------------------------------
 
@@ -143,8 +178,37 @@ class Machine:
     @property
     def data(self) -> PlainTable:
         """What the journal has of the plant."""
-        description = plant_data(self.plant)
-        return {"description": description, "factor": self.factor, "left": self.left}
+        return {
+            "name": self.plant.name,
+            "description": plant_data(self.plant),
+            "factor": self.factor,
+            "left": self.left,
+        }
+
+    @property
+    def proof(self) -> PlantProof:
+        """What is proved of it."""
+        return proof_of(self.plant, self.left, self.factor, one_limit=self.one_limit)
+
+    @property
+    def promises(self) -> Promises:
+        """The same in three parts."""
+        return promises_of_plant(self.plant, self.left, self.factor, one_limit=self.one_limit)
+
+    def explain(self, explanation: Explanation) -> Explanation:
+        """Return why set points may be used, with what is certified and promised in units."""
+        bounds = self.name_bounds(explanation)
+        return replace(
+            explanation,
+            guarantee=self.proof,
+            promises=self.promises,
+            limits=tuple(
+                f"{limit.name} {limit.sense.replace('_', ' ')} {bounds[limit.name]:.6g} "
+                f"{limit.unit}, of {limit.bound:g}"
+                for limit in self.plant.limits
+                if limit.name in bounds
+            ),
+        )
 
     def run(self) -> Run:
         """Return what is played."""
@@ -179,13 +243,11 @@ class Machine:
         names = (each.name for each in self.plant.contexts)
         return dict(zip(names, map(float, place), strict=True))
 
-    def name_bounds(self, bound: float) -> dict[str, float]:
-        """Return the values of limits at which g has a bound, in their units, by name."""
-        values = {}
-        for limit, unit in zip(self.plant.limits, self._scaling.limit_units.tolist(), strict=True):
-            sign = 1.0 if limit.sense == "at_most" else -1.0
-            values[limit.name] = limit.bound + sign * bound * unit
-        return values
+    def name_bounds(self, explanation: Explanation) -> dict[str, float]:
+        """Return what is certified of limits, in their units, by name; empty if nothing is."""
+        if explanation.bound is None:
+            return {}
+        return name_bounds(self._scaling, explanation.certificate, explanation.bound)
 
     def _read_actuators(
         self, given: object, name: str, missing: FloatArray | None = None
@@ -404,7 +466,11 @@ class Machine:
         """
         if not self.left or loop.halt is None or loop.halt.is_order or not loop.is_refuted:
             return None
-        if loop.refused or not (loop.x == run.start).all() or self._is_start_refuted(run, loop):
+        # An operator's order stands until it is taken back.
+        is_own = any(b.round == loop.halt.round and b.affects != "regret" for b in loop.breaches)
+        if not is_own or loop.refused or not (loop.x == run.start).all():
+            return None
+        if self._is_start_refuted(run, loop):
             return None
         factor = self.factor * 2.0
         if self._read:
@@ -463,6 +529,23 @@ class Machine:
         self._check_margins(plant, [path for path, _, _ in changes])
         after = Machine.of(plant, one_limit=self.one_limit)
         return after, Amendment(after.run(), by, reason, tuple(changes))
+
+    def begin_anew(self, loop: LoopState, by: str, reason: str) -> tuple[Machine, Amendment]:
+        """Return the same machine without what it has read, and what the journal says.
+
+        Args:
+            loop: its state.
+            by: who orders it, in words.
+            reason: in words.
+
+        Raises:
+            InvalidValueError: if data contradict its constants, which it would forget.
+        """
+        if loop.breaches or loop.refused:
+            words = (*loop.breaches, *loop.refused)[0].sentence
+            raise InvalidValueError(f"a plant must be amended to begin anew, because {words}")
+        after = Machine(self.plant, self.one_limit, self.factor, self.left)
+        return after, Amendment(after.run(), by, reason, ())
 
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
         """Return how another description differs: the paths of keys, with both values."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
@@ -15,7 +16,7 @@ from surefoot.controller.journal import now
 from surefoot.controller.live import Amendment
 from surefoot.controller.loop import LoopState, Run, check_text
 from surefoot.controller.machine import Machine, PlantReport, RoundEvent
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
@@ -45,8 +46,8 @@ class Plant:
     """A plant in a live loop: ``ask`` for set points, use them, ``tell`` what was read.
 
     :meth:`open` reads a plant file and goes on from its journal, or begins one. What a file says is
-    checked before the first round. A file that was edited since is not played: :meth:`amend` or
-    ``surefoot amend`` changes what is known, in the same journal.
+    checked before the first round. A file that was edited since is not played: :meth:`amending` or
+    ``surefoot amend`` changes what is known, in the same journal. One thread at a time may call it.
 
     Attributes:
         controller: the loop in the numbers of the rule.
@@ -188,6 +189,11 @@ class Plant:
         return self._machine.plant
 
     @property
+    def machine(self) -> Machine:
+        """What is known of it: units, constants and recoveries; an amendment replaces it."""
+        return self._machine
+
+    @property
     def round(self) -> int:
         """The current round; the first is 1."""
         return self.controller.round
@@ -200,7 +206,7 @@ class Plant:
     @property
     def promises(self) -> Promises:
         """What is promised, in three parts."""
-        return self.controller.promises
+        return self._machine.promises
 
     @property
     def recoveries_left(self) -> int:
@@ -274,7 +280,8 @@ class Plant:
         self._place = report.context
         self._machine.remember(loop, report)
         self._emit(report.alarms)
-        self._recover()
+        with suppress(StoreError):  # the round is told; ask() recovers again
+            self._recover()
         self._end_round(run, loop, report, time)
 
     def announce(self, context: Mapping[str, float | None]) -> None:
@@ -290,16 +297,19 @@ class Plant:
         self._recover()
 
     def explain(self) -> Explanation:
-        """Return why the current set points may be used, in the numbers of the rule."""
-        return self.controller.explain()
+        """Return why the current set points may be used.
+
+        What is certified of limits and what is promised are in their units; the certificate is in
+        the numbers of the rule.
+        """
+        return self._machine.explain(self.controller.explain())
 
     def bounds(self) -> dict[str, float]:
         """Return what is certified of each limit at the current set points, in its unit.
 
         A limit of which nothing is certified is left out.
         """
-        bound = self.explain().bound
-        return {} if bound is None else self._machine.name_bounds(bound)
+        return self._machine.name_bounds(self.controller.explain())
 
     # --- what an operator orders -----------------------------------------------------------------
 
@@ -334,6 +344,24 @@ class Plant:
         check_text(by, "by")
         check_text(reason, "reason")
         self._amend(*self._machine.amend(plant, by, reason))
+
+    def begin_anew(self, *, by: str, reason: str) -> None:
+        """Begin anew at the start, by the same constants: what was read is not used any more.
+
+        That is for limits that change by themselves, after a time in which nobody counted rounds.
+        A plant that was ordered to halt stays halted.
+
+        Args:
+            by: who orders it, in words.
+            reason: in words.
+
+        Raises:
+            InvalidValueError: if data contradict the constants: :meth:`amend` changes them.
+        """
+        halt = self.halted
+        self._amend(*self._machine.begin_anew(self.controller.loop, by, reason))
+        if halt is not None:
+            self.retreat(halt)
 
     def close(self) -> None:
         """Close the journal, so that others can open it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -29,8 +30,9 @@ from surefoot.controller.plant import (
     refuse_changes,
 )
 from surefoot.core import checks
-from surefoot.core.errors import InvalidValueError
+from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
+from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
 
 __all__ = ["PlantFleet"]
@@ -254,7 +256,8 @@ class PlantFleet:
             self._places[name] = report.context
             self._machines[name].remember(before[name][1], report)
             self._emit(name, report.alarms)
-        self._recover(tuple(usable))
+        with suppress(StoreError):  # the rounds are told; ask() recovers again
+            self._recover(tuple(usable))
         for name, report in usable.items():
             self._end_round(name, *before[name], report, time)
         return answers
@@ -279,13 +282,16 @@ class PlantFleet:
         self._recover((*unknown, *places))
 
     def explain(self, member: str) -> Explanation:
-        """Return why the set points of a member may be used, in the numbers of its rule."""
-        return self.fleet.explain(member)
+        """Return why the set points of a member may be used, as :meth:`Plant.explain`."""
+        return self.machine(member).explain(self.fleet.explain(member))
+
+    def promises(self, member: str) -> Promises:
+        """Return what is promised of a member, in three parts."""
+        return self.machine(member).promises
 
     def bounds(self, member: str) -> dict[str, float]:
         """Return what is certified of each limit of a member at its set points, in its unit."""
-        bound = self.explain(member).bound
-        return {} if bound is None else self.machine(member).name_bounds(bound)
+        return self.machine(member).name_bounds(self.fleet.explain(member))
 
     # --- what an operator orders -----------------------------------------------------------------
 
@@ -315,6 +321,16 @@ class PlantFleet:
         self.fleet.amend({member: amendment})
         self._machines[member] = after
         self._announce_again((member,))
+
+    def begin_anew(self, member: str, *, by: str, reason: str) -> None:
+        """Let a member begin anew at its start; see :meth:`Plant.begin_anew`."""
+        halt = self.halted.get(member)
+        after, amendment = self.machine(member).begin_anew(self.fleet.get(member)[1], by, reason)
+        self.fleet.amend({member: amendment})
+        self._machines[member] = after
+        self._announce_again((member,))
+        if halt is not None:
+            self.retreat(halt, (member,))
 
     def add(self, name: str, plant: PlantDescription, *, reason: str) -> None:
         """Let a member come: its first round is the next.

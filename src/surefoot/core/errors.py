@@ -42,6 +42,10 @@ class DamagedError(StoreError):
     """A file, or a part of one, that does not contain what was written."""
 
 
+class InUseError(StoreError):
+    """A file or a socket that another process uses."""
+
+
 def first_line(error: BaseException) -> str:
     r"""Return the first line of an error's text; its class if the text is empty.
 

@@ -45,6 +45,12 @@ SLACK_LEFT = 0.5
 """Under drift the anchor is visited once at most this share of its slack is left."""
 SWEEPS = 60
 """How often the search for the nearest point of two sets is improved."""
+SWEEP_SHARE = 0.5
+"""The share of their size over the distance of the proposal that it takes as a step: half of it
+needs a third of the turns.
+"""
+SWEEP_STEP = 1.2
+"""It goes on by so much of what a turn says; with 1.2 turns were fewest."""
 SWEEP_END = 1e-15
 """It ends where a point moves by this share of its size."""
 

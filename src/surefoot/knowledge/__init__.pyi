@@ -105,6 +105,7 @@ from surefoot.knowledge.rows import (
 )
 from surefoot.knowledge.together import (
     Together as Together,
+    TogetherCertificate as TogetherCertificate,
     TogetherMemory as TogetherMemory,
     TogetherRegion as TogetherRegion,
 )

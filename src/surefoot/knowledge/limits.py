@@ -7,9 +7,10 @@ those of one limit, and :func:`certify_limits` chooses the kind that certifies b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import reach_of
 from surefoot.core.types import Set
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.context import Column
@@ -62,11 +63,14 @@ def certify_limits(limits: Sequence[LimitConstants], domain: Set) -> Knowledge:
         >>> [row.errors.value for row in certify_limits([heat, load], box).parts]
         [0.0, 0.1]
     """
-    rows = tuple(_certify_one(limit, domain) for limit in limits)
-    return rows[0] if len(rows) == 1 else Together(rows=rows, domain=domain)
+    if len(limits) == 1:
+        return _certify_one(limits[0], {"domain": domain})
+    rows = tuple(_certify_one(limit, {"reach": reach_of(domain)}) for limit in limits)
+    return Together(rows=rows, domain=domain)
 
 
-def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
+def _certify_one(limit: LimitConstants, place: dict[str, Any]) -> Knowledge:
+    """Return the knowledge of one limit, with a domain or a reach."""
     errors = Errors(value=limit.value_error, drift=limit.drift, evaluation=limit.evaluation_error)
     if limit.beta is not None:
         if limit.columns or limit.drift:
@@ -75,7 +79,7 @@ def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
                 f"bound at the start stands by a smoothness constant, got beta = {limit.beta:.6g}: "
                 "give G_g"
             )
-        return Curvature(beta=limit.beta, domain=domain, errors=errors, convex=limit.is_convex)
+        return Curvature(beta=limit.beta, errors=errors, convex=limit.is_convex, **place)
     if limit.G_g is None:
         raise InvalidValueError("a limit must have G_g or beta, got neither")
     if not limit.is_convex:
@@ -84,13 +88,11 @@ def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
             "actions are certified by it; give beta"
         )
     if not limit.columns:
-        return LipschitzHull(
-            G_g=limit.G_g, domain=domain, start_bound=limit.start_bound, errors=errors
-        )
+        return LipschitzHull(G_g=limit.G_g, start_bound=limit.start_bound, errors=errors, **place)
     return ContextHull(
         G_g=limit.G_g,
-        domain=domain,
         start_bound=limit.start_bound,
         errors=errors,
         context=limit.columns,
+        **place,
     )

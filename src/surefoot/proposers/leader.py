@@ -449,7 +449,10 @@ class Leader(Proposer):
             cuts = cuts.move(region.base.fall)
             pulls = learner.trust.weights @ cuts.pulls
             for _ in range(TURNS):
-                pulls, Z = ascend(cuts, goal, pulls, None, enough, onto)
+                before = pulls
+                pulls, Z = ascend(cuts, goal, before, None, enough, onto)
+                if (pulls == before).all():  # another turn would do the same
+                    break
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = _count_errors(cuts, X, region)

@@ -1,16 +1,21 @@
 """Plants as plain data and as files, there and back; and what differs between two."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings, strategies as st
 from tests.problems.plant._plants import FLEET, HALL, PARK, PUMP, plants
 
+from surefoot.controller import Plant
+from surefoot.core.errors import InvalidValueError
 from surefoot.problems.plant import (
+    ContextDescription,
     PlantConstant,
     PlantFileError,
     ServiceDescription,
+    check_description,
     difference_of,
     parse_plant,
     plant_data,
@@ -108,6 +113,27 @@ def test_what_a_file_cannot_say_is_not_written(tmp_path):
     with pytest.raises(PlantFileError, match=r"actuator.speed.start must be in its range"):
         write_plant(replace(fleet, actuators=(wrong,)), tmp_path / "odd.toml")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_description_that_no_file_could_say_is_not_played():
+    plant = parse_plant(PUMP)
+    check_description(plant)
+    check_description(parse_plant(FLEET))
+    limit = replace(plant.limits[0], start_margin=PlantConstant(0.03))
+    for wrong, sentence in (
+        (replace(plant, limits=(limit,)), "start_margin must exceed 2 x meter_error"),
+        (replace(plant, limits=()), "must be tables"),
+        (replace(plant, limits=plant.limits * 2), "must have a name in each table, none twice"),
+        (replace(plant, contexts=(ContextDescription("t", "K", 0.0, 1.0),)), "must have rise"),
+        (replace(plant, round_minutes=math.nan), "round must be a number > 0"),
+    ):
+        with pytest.raises(PlantFileError, match=sentence):
+            check_description(wrong)
+        with pytest.raises(PlantFileError, match=sentence):
+            Plant.of(wrong)
+    member = replace(plant, role="learner")
+    with pytest.raises(InvalidValueError, match="members share role, round and policy"):
+        check_description(replace(plant, members={"p1": member}))
 
 
 # --- what differs ---------------------------------------------------------------------------------

@@ -16,10 +16,12 @@ from surefoot.problems.plant import (
     PlantFileError,
     PolicyDescription,
     RiseDescription,
+    Scaling,
     ServiceDescription,
     parse_plant,
     read_plant,
 )
+from surefoot.problems.plant.player import domain_of
 
 PUMPS = PUMP.replace("changes = 0.001\n", "")
 TEXTS = {"hall": HALL, "park": PARK, "pump": PUMP, "fleet": FLEET}
@@ -118,11 +120,11 @@ def test_members_have_their_own_values_in_the_places_of_those_of_the_file():
     assert plant.limits == base.limits
 
 
-def test_steps_that_decimals_cannot_say_are_multiples_of_float64():
+def test_multiples_of_a_step_are_decimals():
     text = edit(PUMP, ("[25, 50]", "[0.3, 0.9]"), ("start = 50", "start = 0.7\nstep = 0.1"))
-    (speed,) = parse_plant(text).actuators
-    assert (speed.low, speed.high, speed.start) == (3 * 0.1, 9 * 0.1, 7 * 0.1)
-    assert speed.start != 0.7
+    plant = parse_plant(text)
+    assert plant.actuators[0] == ActuatorDescription("speed", "Hz", 0.3, 0.9, 0.7, step=0.1)
+    assert domain_of(plant, Scaling(plant)).contains(Scaling(plant).start)
 
 
 @pytest.mark.parametrize(

@@ -112,13 +112,21 @@ def is_power_of_two(number):
     return math.frexp(number)[0] == 0.5
 
 
+def set_points(actuator):
+    """Set points of an actuator, as its steps allow."""
+    if actuator.step is None:
+        return st.floats(actuator.low, actuator.high)
+    ends = (round(end / actuator.step) for end in (actuator.low, actuator.high))
+    return st.integers(*ends).map(lambda count: count * actuator.step)
+
+
 @settings(max_examples=60)
 @given(plants(members=0), st.data())
 def test_set_points_and_actions_determine_each_other_exactly(plant, data):
     scaling = Scaling(plant)
     units = [*scaling.per_unit.tolist(), *scaling.limit_units.tolist()]
     assert all(map(is_power_of_two, units))
-    points = [data.draw(st.floats(each.low, each.high)) for each in plant.actuators]
+    points = [data.draw(set_points(each)) for each in plant.actuators]
     action = scaling.to_action(points)
     for point, entry, scale in zip(points, action.tolist(), scaling.per_unit.tolist(), strict=True):
         assert Fraction(entry) == Fraction(point) * Fraction(scale)
@@ -215,7 +223,7 @@ def test_an_actuator_without_effect_has_a_finite_range():
     text = PUMP.replace("{ speed = 0.12 }", "{ speed = 0.12, lamp = 0 }")
     text += "[actuator.lamp]\nunit = '%'\nrange = [0, 100]\nstart = 0\n"
     scaling = Scaling(parse_plant(text))
-    assert scaling.per_unit.tolist() == [0.25, 2.0**-10]  # 0.01 x 6 / 100
+    assert scaling.per_unit.tolist() == [0.25, 2.0**-11]  # 0.01 x 6 / 100
     assert scaling.limits[0].G_g == pytest.approx(0.96)
 
 

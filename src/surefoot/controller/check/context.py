@@ -62,7 +62,7 @@ class Contexts(Hull):
 
     keys: ClassVar[str] = f"{Hull.keys} context"
     certificates: ClassVar[tuple[str, ...]] = ("ContextCertificate",)
-    in_contexts: ClassVar[bool] = True
+    in_contexts: bool = True
     columns: tuple[Column, ...]
     is_joint: bool
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from surefoot.controller.export.header import append_to_header, c_header
+from surefoot.controller.export.header import append_to_header, c_header, c_vectors
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import FloatArray
 from surefoot.problems.plant import PlantDescription, Scaling
 from surefoot.problems.plant.player import player_of
 from surefoot.problems.plant.scaling import FAR
 
-__all__ = ["plant_header"]
+__all__ = ["plant_header", "plant_vectors"]
 
 
 def plant_header(plant: PlantDescription, *, name: str = "surefoot") -> str:
@@ -38,12 +39,23 @@ def plant_header(plant: PlantDescription, *, name: str = "surefoot") -> str:
         >>> "static inline int pump_plant_step(" in text
         True
     """
+    player, scaling = _player_of(plant)
+    text = c_header(player, len(plant.actuators), name=name, start=scaling.start)
+    return append_to_header(text, _plant_part(plant, scaling), name)
+
+
+def plant_vectors(plant: PlantDescription, *, name: str = "surefoot") -> str:
+    """Return rounds to test a compiler with, in the numbers of the rule; see :func:`c_vectors`."""
+    player, scaling = _player_of(plant)
+    return c_vectors(player, len(plant.actuators), name=name, start=scaling.start)
+
+
+def _player_of(plant: PlantDescription) -> tuple[Any, Scaling]:
+    """Return the rule of a plant as the kernel plays it, and its scaling."""
     if plant.members:
         raise InvalidValueError("plant must be that of one machine: name one of its members")
     scaling = Scaling(plant)
-    player = player_of(plant, scaling, one_limit=True, start_stands=False)
-    text = c_header(player, len(plant.actuators), name=name, start=scaling.start)
-    return append_to_header(text, _plant_part(plant, scaling), name)
+    return player_of(plant, scaling, one_limit=True, start_stands=False), scaling
 
 
 def _plant_part(plant: PlantDescription, scaling: Scaling) -> str:

@@ -22,6 +22,8 @@
 #define SF_RUNGS 15
 #define SF_SLACK_LEFT 0.5
 #define SF_SWEEPS 60
+#define SF_SWEEP_SHARE 0.5
+#define SF_SWEEP_STEP 1.2
 #define SF_SWEEP_END 1e-15
 
 /* way */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from surefoot.problems.plant.description import ActuatorDescription, ContextDescription
+from surefoot.problems.plant.scaling import snap_to_step
 from surefoot.problems.plant.tables import Mistakes, Table
 
 __all__ = ["is_unit", "per_minute", "read_actuator", "read_context", "read_unit"]
@@ -66,8 +67,6 @@ def read_actuator(table: Table, minutes: float | None) -> ActuatorDescription | 
     ramp = table.number("ramp", per_minute(unit), " > 0")
     step = _read_step(table, unit, ends)
     start = _read_start(table, unit, ends, step, can_be_off=off is not None)
-    if ends is not None and step is not None:
-        ends = _to_multiple(ends[0], step), _to_multiple(ends[1], step)
     if ramp is not None and minutes is not None:
         _check_ramp(table, unit, ramp, minutes, step, None if off is None else ends)
     if not unit or ends is None or start is None:
@@ -125,21 +124,15 @@ def _read_start(
         rule = f"in its range {_range_text(ends, unit)}"
         table.reject("start", f"0 or {rule}" if can_be_off else rule)
         return None
-    if step is None:
-        return start
-    if not _is_multiple(start, step):
+    if step is not None and not _is_multiple(start, step):
         table.reject("start", f"a whole multiple of its step {step:.12g} {unit}".rstrip())
         return None
-    return _to_multiple(start, step)
+    return start
 
 
 def _is_multiple(number: float, step: float) -> bool:
-    """Return whether a number is meant as a whole multiple: decimals such as 0.3 are rounded."""
-    return abs(_to_multiple(number, step) - number) <= 1e-9 * step
-
-
-def _to_multiple(number: float, step: float) -> float:
-    return round(number / step) * step
+    """Return whether a number is a whole multiple but for rounding, as 0.3 is of 0.1."""
+    return snap_to_step(number, step) == round(number / step) * step
 
 
 def _check_ramp(

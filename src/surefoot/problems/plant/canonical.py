@@ -9,8 +9,10 @@ action depends on them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import Data, PlainTable
 from surefoot.problems.plant.description import (
     ActuatorDescription,
@@ -19,11 +21,12 @@ from surefoot.problems.plant.description import (
     PlantConstant,
     PlantDescription,
     RiseDescription,
+    ServiceDescription,
 )
 from surefoot.problems.plant.grammar import KINDS, VERSION, read_plant_table
 from surefoot.problems.plant.tables import Mistakes, PlantFileError, Table
 
-__all__ = ["difference_of", "plant_data", "plant_from_data"]
+__all__ = ["check_description", "difference_of", "plant_data", "plant_from_data"]
 
 Difference: TypeAlias = tuple[str, Data, Data]
 """A path, the value of before and that of after; None where there is none."""
@@ -157,6 +160,29 @@ def plant_from_data(data: Data, name: str = "") -> PlantDescription:
     if plant is None or mistakes.found:
         raise PlantFileError(mistakes.sentences("plant"))
     return plant
+
+
+def check_description(plant: PlantDescription) -> None:
+    """Raise for a description that no file could say, such as one that a program made wrong.
+
+    Args:
+        plant: the description.
+
+    Raises:
+        PlantFileError: with all mistakes.
+        InvalidValueError: for members of another role, policy or round than that of their plant.
+    """
+    if plant_from_data(plant_data(plant)) != _bare(plant):
+        raise InvalidValueError(
+            f"plant must be a description that a file could say, got {plant.name!r}: members share "
+            "role, round and policy"
+        )
+
+
+def _bare(plant: PlantDescription) -> PlantDescription:
+    """Return a plant without what is no part of its data."""
+    members = {name: _bare(member) for name, member in plant.members.items()}
+    return replace(plant, name="", journal=None, service=ServiceDescription(), members=members)
 
 
 def _by_names(data: Any, path: tuple[str, ...], mistakes: Mistakes) -> Any:

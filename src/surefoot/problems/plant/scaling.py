@@ -2,13 +2,16 @@ r"""A plant in the numbers of a rule: actuators and limits scaled by powers of t
 
 Let limit j have the value :math:`h_j(x; c)` in its own units, with :math:`|h_j(x; c) - h_j(y; c)|
 \le \sum_i L_{ij}|x_i - y_i|`, let it keep :math:`h_j \le b_j` (or :math:`h_j \ge b_j`), and let the
-margin at the start be :math:`m_j`. Put
+margin at the start be :math:`m_j`. With
+
+.. math:: \ell_i = \max_jL_{ij}/m_j, \quad r_i = \operatorname{round}\log_2(\ell_i/\ell_k),
+
+k the actuator whose range has the largest effect :math:`\ell_kw_k`, a floor under :math:`\ell_i` so
+that an actuator without effect has a finite range, and K the least integer with
+:math:`2^{K + r_i} \ge L_{ij}/s_j` for all i and j, put
 
 .. math:: s_j = 2^{\lfloor\log_2 m_j\rfloor}, \quad g_j = (h_j - b_j)/s_j \text{ (or } (b_j -
-          h_j)/s_j), \quad z_i = a_ix_i, \quad a_i = 2^{\lceil\log_2\max(\max_jL_{ij}/s_j,
-          \phi_i)\rceil},
-
-with a floor :math:`\phi_i` so that an actuator without effect has a finite range.
+          h_j)/s_j), \quad z_i = a_ix_i, \quad a_i = 2^{K + r_i} .
 
 **Lemma (units).** *Then* :math:`g_j` *has the Lipschitz constant* :math:`G_j =
 \sqrt{\sum_i(L_{ij}/(s_ja_i))^2} \le \sqrt d` *in z (Euclid), its readings err by* :math:`e_j/s_j`\
@@ -17,17 +20,27 @@ j\}` *is that of all limits, and z and x determine each other exactly.* *Proof.*
 g_j(z')| \le \sum_i (L_{ij}/(s_ja_i))|z_i - z'_i| \le G_j\|z - z'\|` (Cauchy-Schwarz), and
 :math:`a_i \ge L_{ij}/s_j`. A power of two changes an exponent alone. ∎
 
+**Corollary (other units).** *Let the same plant be told in other units: each limit in any, and all
+actuators in units c times smaller, as percent are for parts of one, or each in units that are
+smaller by a power of two. Then all of z is multiplied by one number, and each* :math:`g_j` *by
+one.* *Proof.* Neither k nor what limits are told in matters to :math:`\ell_i`. Divided by c, all
+:math:`r_i` stay, and K alone changes; by powers of two, :math:`r_i` and K change as the exponents
+do. ∎ Balls, hulls and projections are the same then, so rules that depend on no length play the
+same actions, but for rounding. Where a part of the actuators changes its unit by other numbers, no
+powers of two do this: then the balls are up to :math:`\sqrt 2` longer or shorter along these.
+
 **Lemma (largest).** :math:`\max_jg_j` *has the Lipschitz constant* :math:`\max_jG_j`\ *, errs by at
 most the largest error, drifts by at most the largest drift, and moves with a context by at most the
 largest part.* It is one limit, for a rule that takes only one; rows certify more.
 
 *Why these scales.* Of the ellipsoids :math:`\{\sum(a_i\Delta x_i)^2 \le (m/G)^2\}` that the lemma
 certifies, the largest volume is that with all :math:`L_i/a_i` equal (arithmetic and geometric
-mean), here up to the rounding to a power of two.
+mean), here up to a factor of :math:`\sqrt 2` each way.
 
 *Smoothness.* If a convex :math:`h_j` has second derivatives of at most :math:`C_{ij}` along each
 axis, the largest eigenvalue of its Hessian in z is at most the trace,
-:math:`\beta_j = \sum_iC_{ij}/(s_ja_i^2)`, and :math:`a_i \ge \sqrt{C_{ij}/s_j}` keeps it below d.
+:math:`\beta_j = \sum_iC_{ij}/(s_ja_i^2)`, and with :math:`\sqrt{C_{ij}}` and :math:`\sqrt{s_j}` in
+the places of :math:`L_{ij}` and :math:`s_j` it is at most d.
 
 *Rounding.* The difference of reading and limit is rounded once: by at most
 :math:`2^{-53}|h_j - b_j|`. Readings further from their limit than :math:`2^{10}(|b_j| + m_j)` are
@@ -50,7 +63,7 @@ from surefoot.core.types import FloatArray
 from surefoot.knowledge import Column, LimitConstants
 from surefoot.problems.plant.description import LimitDescription, PlantConstant, PlantDescription
 
-__all__ = ["Scaling", "largest_of"]
+__all__ = ["Scaling", "largest_of", "snap_to_step"]
 
 FAR = 2.0**10
 """Readings are no further from their limit than this times its size and margin."""
@@ -96,13 +109,24 @@ class Scaling:
     def per_unit(self) -> FloatArray:
         """What one unit of an actuator is in the numbers of the rule, a: a power of two."""
         ranges = np.array([each.high - each.low for each in self.plant.actuators])
-        least = np.zeros(len(ranges))
-        for limit, unit in zip(self.plant.limits, self.limit_units.tolist(), strict=True):
-            least = np.maximum(least, self._per_actuator(limit.steepness) / unit)
-            least = np.maximum(least, np.sqrt(self._per_actuator(limit.curvature) / unit))
-        widest = float((least * ranges).max()) or 1.0
-        least = np.maximum(least, _FLOOR * widest / ranges)
-        return np.array([_power_above(each) for each in least.tolist()])
+        margins = np.array([limit.start_margin.value for limit in self.plant.limits])
+        effects = self._find_effects(margins)
+        widest = float((effects * ranges).max()) or 1.0
+        effects = np.maximum(effects, _FLOOR * widest / ranges)
+        # The first of the widest, whatever rounding says of equals.
+        first = int((effects * ranges >= (1.0 - 2.0**-30) * (effects * ranges).max()).argmax())
+        powers = np.round(np.log2(effects / effects[first])).astype(int)
+        shape = np.ldexp(np.ones(len(powers)), powers)
+        least = float((self._find_effects(self.limit_units) / shape).max())
+        return np.asarray(shape * _power_above(least or float(effects[first])))
+
+    def _find_effects(self, units: FloatArray) -> FloatArray:
+        """Return how much each actuator moves the limits at most, in given units of them."""
+        effects = np.zeros(len(self.plant.actuators))
+        for limit, unit in zip(self.plant.limits, units.tolist(), strict=True):
+            effects = np.maximum(effects, self._per_actuator(limit.steepness) / unit)
+            effects = np.maximum(effects, np.sqrt(self._per_actuator(limit.curvature) / unit))
+        return effects
 
     def _per_actuator(self, constants: Mapping[str, PlantConstant] | None) -> FloatArray:
         """Return a constant for each actuator, as the file has it; 0 for none."""
@@ -222,7 +246,9 @@ class Scaling:
         multiple as float64 multiplies it: so it is a choice.
         """
         pairs = zip(set_points, self.plant.actuators, strict=True)
-        points = [value if each.step is None else _snap(value, each.step) for value, each in pairs]
+        points = [
+            value if each.step is None else snap_to_step(value, each.step) for value, each in pairs
+        ]
         return np.asarray(points, dtype=np.float64) * self.per_unit
 
     def to_set_points(self, action: FloatArray) -> FloatArray:
@@ -299,8 +325,12 @@ def _join(columns: Sequence[Column]) -> Column:
     return Column(G_c=steepest, worse=worse, changes=first.changes)
 
 
-def _snap(value: float, step: float) -> float:
-    """Return the whole multiple of a step that a value is but for rounding; else the value."""
+def snap_to_step(value: float, step: float) -> float:
+    """Return the whole multiple of a step that a value is but for rounding; else the value.
+
+    >>> snap_to_step(0.3, 0.1), snap_to_step(0.31, 0.1)
+    (0.30000000000000004, 0.31)
+    """
     if not abs(value) < 2.0**50 * step:
         return value
     multiple = round(value / step) * step

@@ -96,30 +96,19 @@ def _without_none(pairs: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _actuator_pairs(actuator: ActuatorDescription) -> dict[str, str]:
-    step = actuator.step
-    low, high, start = (
-        _multiple_text(number, step) for number in (actuator.low, actuator.high, actuator.start)
-    )
     pairs = {
         "unit": toml_text(actuator.unit),
-        "range": f"[{low}, {high}]",
+        "range": f"[{number_text(actuator.low)}, {number_text(actuator.high)}]",
         "off": "0" if actuator.can_be_off else None,
-        "start": start,
+        "start": number_text(actuator.start),
         "ramp": _number(actuator.ramp),
-        "step": _number(step),
+        "step": _number(actuator.step),
     }
     return _without_none(pairs)
 
 
 def _number(number: float | None) -> str | None:
     return None if number is None else number_text(number)
-
-
-def _multiple_text(number: float, step: float | None) -> str:
-    """Return a multiple of a step, such as 0.3 for 3 * 0.1, which is another number of float64."""
-    short = float(f"{number:.12g}")
-    is_same = step is not None and round(short / step) * step == number
-    return number_text(short if is_same else number)
 
 
 def _context_pairs(context: ContextDescription) -> dict[str, str]:
