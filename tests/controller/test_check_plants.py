@@ -370,7 +370,7 @@ def test_each_piece_is_certified_by_its_constants(short, role, tmp_path):
     amended = [words for words in report.events if "amended by recovery" in words]
     refuted = [words for words in report.events if words.startswith("refuted: ")]
     assert len(amended) == len(refuted) >= 1
-    assert "amended by recovery 1 of 5, reason: g = " in amended[0]
+    assert "amended by recovery 1 of 5, reason: hot_spot = " in amended[0]
     assert ": factor 1.0 -> " in amended[0]
     assert "refuted the constants in use from round 1 on" in refuted[0]
     assert any("all that are not proved are multiplied by" in words for words in report.constants)

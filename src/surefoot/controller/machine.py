@@ -466,11 +466,7 @@ class Machine:
         """
         if not self.left or loop.halt is None or loop.halt.is_order or not loop.is_refuted:
             return None
-        # An operator's order stands until it is taken back.
-        is_own = any(b.round == loop.halt.round and b.affects != "regret" for b in loop.breaches)
-        if not is_own or loop.refused or not (loop.x == run.start).all():
-            return None
-        if self._is_start_refuted(run, loop):
+        if loop.refused or not (loop.x == run.start).all() or self._is_start_refuted(run, loop):
             return None
         factor = self.factor * 2.0
         if self._read:

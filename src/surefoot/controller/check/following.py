@@ -712,17 +712,18 @@ class Follower:
                 raise UnjudgedError(f"{words} so")
         except UnjudgedError as why:
             self.unjudged[self.t], self.current = str(why), None
-        if self.current is not None and "bound" in c and not claims_nothing(c):
+        if self.current is not None and c and not claims_nothing(c):
             self.stated[self.t] = self._read_stated(c)
         is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
         if c and is_ramped:
             self._check_ramp(minus(p, x))
 
     def _read_stated(self, c: Certificate) -> Bounds:
-        """Return the bounds that a certificate states, one per row."""
-        if c["class"] == "TogetherCertificate":
-            return [number(part["bound"], "bound") for part in numbers(c["rows"], "rows")]
-        return [number(c["bound"], "bound")] * self.kind.rows
+        """Return the bounds that a certificate states, one per row; 0 where it states none."""
+        parts = [c] * self.kind.rows
+        if c.get("class") == "TogetherCertificate":
+            parts = numbers(c["rows"], "rows of its certificate")
+        return [number(part.get("bound", 0), "bound") for part in parts]
 
     def _last_in_context(self) -> tuple[Point, Bounds | None]:
         """Return the action of the last round, and what is known of g there in its context."""

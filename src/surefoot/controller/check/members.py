@@ -44,6 +44,7 @@ class Judgement(NamedTuple):
         unchecked: the rounds that are not judged.
         wrong: the round in which something was wrong, and after which nothing is judged; None if
             nothing was.
+        refuted: the rounds whose readings refuted the constants in use.
     """
 
     member: str | None
@@ -51,6 +52,7 @@ class Judgement(NamedTuple):
     uncertified: frozenset[int]
     unchecked: frozenset[int]
     wrong: int | None = None
+    refuted: frozenset[int] = frozenset()
 
     def word(self, t: int) -> str:
         """Return what is found of a round: "yes", "no", "start" or "not checked"."""
@@ -114,7 +116,8 @@ class Members:
             name, follower = member
             wrong = follower.t if not is_right and member is self._last else None
             sets = (frozenset(follower.uncertified), frozenset(follower.unjudged))
-            found.append(Judgement(name, follower.t - 1, *sets, wrong))
+            refuted = frozenset(each.round for each in follower.all_refutations)
+            found.append(Judgement(name, follower.t - 1, *sets, wrong, refuted))
         return tuple(found)
 
     # --- what is said ----------------------------------------------------------------------------

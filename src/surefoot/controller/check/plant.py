@@ -4,7 +4,8 @@ A header, a new member and an amendment say what the plant file says, in enginee
 factor on every constant that is not proved. From that the constants follow in exact rationals. Let
 limit j keep h_j <= b_j (or >=), with the margin m_j at the start, the meter error e_j, and a change
 of h_j by at most L_ij per unit of actuator i, R_jk per unit of context k, and v_j per minute. With
-s_j the largest power of two up to m_j, a_i the power of two of the actuator, and T minutes a round,
+s_j the largest power of two up to m_j, a_i a power of two for the actuator (any would do; here it is
+that of the file's domain), and T minutes a round,
 
 ==============  ==================================  ==============================================
 of the player   must be                             where
@@ -32,12 +33,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from operator import mul, truediv
 from typing import Any
 
 from .context import read_column
 from .described import FAR, Actuator, Constant, Description, Limit, find_differences, read_count
 from .exact import Point, WrongError, norm, number, numbers, vector
 from .keys import need_keys, need_only
+from .together import read_rows
 
 __all__ = ["Plant"]
 
@@ -60,7 +63,7 @@ class Plant:
     """
 
     def __init__(self, table: Any) -> None:
-        need_only(table, "description factor left", "a plant")
+        need_only(table, "description factor left", "a plant", "name")
         self.described = Description(table["description"])
         self.factor = number(table["factor"], "factor", 1)
         self.left = read_count(table["left"], "left")
@@ -73,16 +76,27 @@ class Plant:
 
     def _find_scales(self) -> list[float]:
         """Return what one unit of each actuator is, a: powers of two, as float64 finds them."""
-        least = [0.0] * len(self.described.actuators)
-        for limit in self.described.limits:
-            for i, constant in enumerate(limit.steepness or ()):
-                least[i] = max(least[i], constant.value / limit.scale)
-            for i, constant in enumerate(limit.curvature or ()):
-                least[i] = max(least[i], math.sqrt(constant.value / limit.scale))
         ranges = [each.high - each.low for each in self.described.actuators]
-        widest = max(a * b for a, b in zip(least, ranges, strict=True)) or 1.0
-        floors = [_FLOOR * widest / each for each in ranges]
-        return [_power_above(max(*pair)) for pair in zip(least, floors, strict=True)]
+        effects = self._find_effects([each.start_margin.value for each in self.described.limits])
+        widest = max(map(mul, effects, ranges)) or 1.0
+        effects = [max(a, _FLOOR * widest / b) for a, b in zip(effects, ranges, strict=True)]
+        products = list(map(mul, effects, ranges))
+        most = (1.0 - 2.0**-30) * max(products)
+        first = next(effect for effect, each in zip(effects, products, strict=True) if each >= most)
+        shape = [math.ldexp(1.0, round(math.log2(effect / first))) for effect in effects]
+        scaled = self._find_effects([each.scale for each in self.described.limits])
+        least = max(map(truediv, scaled, shape)) or first
+        return [part * _power_above(least) for part in shape]
+
+    def _find_effects(self, units: list[float]) -> list[float]:
+        """Return how much each actuator moves the limits at most, in given units of them."""
+        effects = [0.0] * len(self.described.actuators)
+        for limit, unit in zip(self.described.limits, units, strict=True):
+            for i, constant in enumerate(limit.steepness or ()):
+                effects[i] = max(effects[i], constant.value / unit)
+            for i, constant in enumerate(limit.curvature or ()):
+                effects[i] = max(effects[i], math.sqrt(constant.value / unit))
+        return effects
 
     # --- what a player may count on --------------------------------------------------------------
 
@@ -105,8 +119,9 @@ class Plant:
         if self.described.is_unknown:
             return  # no constant is known that could be compared
         self._compare_ramp(player["ramp"])
+        self._compare_domain(player["knowledge"])
         for table, limits in self._pair_rows(player["knowledge"]):
-            self._compare_domain(table)
+            self._compare_reach(table)
             for limit in limits:
                 self._compare(table, limit)
 
@@ -115,10 +130,9 @@ class Plant:
         if known["class"] != "Together":
             yield known, self.described.limits
             return
-        rows = numbers(known["rows"], "rows")
+        rows = read_rows(known)
         if len(rows) != len(self.described.limits):
             raise WrongError("a player has another number of rows than its plant has limits")
-        self._compare_domain(known)
         for row, limit in zip(rows, self.described.limits, strict=True):
             need_keys(row, "class errors convex domain", "the knowledge of a row")
             yield row, [limit]
@@ -210,25 +224,27 @@ class Plant:
             ):
                 raise WrongError(f"{context.name} changes less in the player than in its plant")
 
-    def _compare_domain(self, table: dict[str, Any]) -> None:
+    def _compare_domain(self, known: dict[str, Any]) -> None:
         """Raise unless the domain of a player has no more than the ranges of its plant."""
-        steps = [_snap(each.step, each.step) * a for each, a in self._scaled]
-        ends = [
-            (_snap(each.low, each.step) * a, _snap(each.high, each.step) * a)
-            for each, a in self._scaled
-        ]
-        off = [each.can_be_off for each, _ in self._scaled]
-        low, high = [end[0] for end in ends], [end[1] for end in ends]
+        low, high, step = (
+            [_snap(getattr(each, end), each.step) * a for each, a in self._scaled]
+            for end in ("low", "high", "step")
+        )
+        off = [each.can_be_off for each in self.described.actuators]
         wanted: dict[str, Any] = {"class": "Box", "lower": low, "upper": high}
-        if any(steps) or any(off):
-            told = {"step": steps, "off": {"tuple": off}}
-            wanted = {"class": "Choices", "least": low, "most": high, **told}
-        if table["domain"] != wanted:
+        if any(step) or any(off):
+            choices = {"step": step, "off": {"tuple": off}}
+            wanted = {"class": "Choices", "least": low, "most": high, **choices}
+        if known["domain"] != wanted:
             raise WrongError("the domain of a player is not that of its plant")
-        if "reach" in table:
-            far = norm([max(abs(Fraction(a)), abs(Fraction(b))) for a, b in ends])
-            if number(table["reach"], "reach", 0) * (1 + _TINY) < far:
-                raise WrongError("the reach of a player is less than its domain has")
+
+    def _compare_reach(self, table: dict[str, Any]) -> None:
+        """Raise where an action of the plant is longer than the constants of a row say."""
+        if "reach" not in table:
+            return
+        ends = [max(abs(each.low), abs(each.high)) * a for each, a in self._scaled]
+        if number(table["reach"], "reach", 0) * (1 + _TINY) < norm([Fraction(end) for end in ends]):
+            raise WrongError("the reach of a player is less than its domain has")
 
     @property
     def _scaled(self) -> list[tuple[Actuator, float]]:
