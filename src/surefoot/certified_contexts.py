@@ -27,6 +27,7 @@ class Plan(NamedTuple):
         origin_holds: whether the origin was certified in the context of its round.
         holds: whether the action at hand is certified in the context of its round.
         is_unknown: whether the context of the round stays unknown, so that no reading counts.
+        is_after_unknown: whether that of the round before did, so that no change of it is known.
     """
 
     proposal: Array
@@ -35,6 +36,7 @@ class Plan(NamedTuple):
     origin_holds: bool = False
     holds: bool = False
     is_unknown: bool = False
+    is_after_unknown: bool = False
 
 
 class InContexts:

@@ -221,7 +221,9 @@ class Pair(InContexts, OfParts):
         if not state.memory.rounds and state.plan is None:
             return self._begin_at(x)
         x, plan = freeze(np.array(x)), state.plan
-        plan = None if plan is None else Plan(x, state.x, origin_holds=plan.holds)
+        if plan is not None:
+            is_after_unknown = plan.is_unknown
+            plan = Plan(x, state.x, None, plan.holds, is_after_unknown=is_after_unknown)
         memory = self.knowledge.age(state.memory, state.x)
         learner = self.proposer.interrupt(state.learner)
         return state._replace(x=x, memory=memory, learner=learner, plan=plan)

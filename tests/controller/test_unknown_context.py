@@ -55,6 +55,25 @@ def test_the_start_is_played_and_proved_and_the_loop_goes_on(tmp_path):
         np.testing.assert_array_equal(again.ask(), loop.ask())
 
 
+def test_what_a_context_changed_by_over_an_unknown_one_is_no_contradiction(tmp_path):
+    # From the round before the unknown one to that after it lie twice the changes of a round.
+    player, path = RegionFilter(knowledge=KNOWN, ramp=0.2), tmp_path / "run.jsonl"
+    contexts = [0.0, 0.05, 0.0, -0.1, -0.2, -0.3, -0.4, -0.5, -0.4, -0.35]
+    with Controller(player, [0.0], context=[contexts[0]], journal=path) as loop:
+        for c, after in zip(contexts, contexts[1:], strict=False):
+            x = loop.ask()
+            g = float(x[0] - 0.5 + c)
+            assert g <= 0
+            if c == -0.3:
+                loop.tell(missing=True, context=[after])
+            else:
+                loop.tell(proposal=[2.0], constraint_value=g)
+                loop.announce(**({"unknown": True} if after == -0.3 else {"context": [after]}))
+        assert loop.explain().is_proven
+    assert check(str(path)).is_right
+    assert replay(path).is_same
+
+
 def test_a_reading_in_an_unknown_context_is_rejected():
     loop = Controller(RegionFilter(knowledge=KNOWN), [0.0], context=[0.0])
     loop.ask()
