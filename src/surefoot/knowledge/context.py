@@ -302,9 +302,12 @@ class Columns(ContextKind, kw_only=False):
 
     def find_jump(self, before: Array, after: Array) -> str:
         """Return how a context changed by more than was given, in words; empty if it did not."""
-        moves = abs(after - before).tolist()
-        for column, move, name in zip(self.columns, moves, self._names, strict=True):
-            if column.changes is not None and move > column.changes * (1.0 + 4 * UNIT):
+        moves = abs(after - before)
+        # A step from one decimal number to the next is of any length within their rounding.
+        rounding = 4 * UNIT * (moves + abs(before) + abs(after))
+        each = zip(self.columns, moves.tolist(), rounding.tolist(), self._names, strict=True)
+        for column, move, rounded, name in each:
+            if column.changes is not None and move > column.changes + rounded:
                 return (
                     f"{name} changed by {move:.6g} in one round, more than changes = "
                     f"{column.changes:.6g}"
