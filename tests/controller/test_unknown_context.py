@@ -1,5 +1,7 @@
 """A round whose context nobody knows: the start is played, and no reading of it counts."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -60,7 +62,7 @@ def test_what_a_context_changed_by_over_an_unknown_one_is_no_contradiction(tmp_p
     player, path = RegionFilter(knowledge=KNOWN, ramp=0.2), tmp_path / "run.jsonl"
     contexts = [0.0, 0.05, 0.0, -0.1, -0.2, -0.3, -0.4, -0.5, -0.4, -0.35]
     with Controller(player, [0.0], context=[contexts[0]], journal=path) as loop:
-        for c, after in zip(contexts, contexts[1:], strict=False):
+        for c, after in pairwise(contexts):
             x = loop.ask()
             g = float(x[0] - 0.5 + c)
             assert g <= 0
