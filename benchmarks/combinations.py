@@ -1,8 +1,9 @@
 """What goes with what: every pair of needs, and every need at every door, is built and played.
 
 ``python -m benchmarks.combinations --write`` plays them and writes the tables of
-``docs/combinations.md``. A cell says "yes" if the combination was built as a user would build it
-and played: every action was judged in exact rationals, and ``surefoot check`` passed the journal.
+``docs/combinations.md``; with ``--times`` it measures live rounds instead. A cell says "yes" if the
+combination was built as a user would build it and played: every action was judged in exact
+rationals, and ``surefoot check`` passed the journal.
 Else it has the number of the library's own sentence. An error of any other kind ends the program.
 """
 
@@ -14,6 +15,7 @@ import json
 import math
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
@@ -28,12 +30,12 @@ from surefoot.controller import Fleet
 from surefoot.controller.check import check
 from surefoot.controller.configuring import player_from
 from surefoot.controller.export import c_header
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import SurefootError
 from surefoot.core.plain import encode
 from surefoot.core.types import needs_of
-from surefoot.knowledge import Column, ContextHull, Errors, Grid, LipschitzHull, OffOr, Together
+from surefoot.knowledge import Choices, Column, ContextHull, Errors, LipschitzHull, Together
 from surefoot.rules import (
     Averaged,
     CostProbing,
@@ -48,8 +50,41 @@ __all__ = ["DOORS", "NEEDS", "TRIPLES", "Cell", "Need", "build", "lines_of", "pl
 
 PAGE = Path(__file__).parents[1] / "docs/combinations.md"
 ROUNDS = 24
-START = (0.0, 0.0)
-BOX = Box([0.0, 0.0], [0.9, 0.9])
+
+
+class Cable(NamedTuple):
+    """Some loads on one cable, as a small plant.
+
+    Attributes:
+        heat: what the square of each load adds to the first limit.
+        share: what each load adds to the second.
+        most: how much of that there may be.
+        pull: the gradient of the cost.
+    """
+
+    heat: tuple[Fraction, ...]
+    share: Fraction
+    most: Fraction
+    pull: tuple[float, ...]
+
+    @property
+    def start(self) -> tuple[float, ...]:
+        """The first action: no load."""
+        return (0.0,) * len(self.heat)
+
+    def box(self, most: float = 0.9) -> Box:
+        """Return the box of all loads up to a number."""
+        return Box(self.start, [most] * len(self.heat))
+
+
+TWO = Cable((Fraction(4, 5), Fraction(1, 2)), Fraction(1, 2), Fraction(3, 5), (-0.5, -0.9))
+SIX = Cable(
+    tuple(Fraction(tenths, 10) for tenths in (8, 5, 6, 7, 4, 3)),
+    Fraction(1, 4),
+    Fraction(2, 5),
+    (-0.5, -0.9, -0.7, -0.6, -0.8, -0.4),
+)
+START = TWO.start
 
 
 class Need(NamedTuple):
@@ -75,11 +110,11 @@ NEEDS = (
         "`context=Column(adds=1.0, changes=0.02)`",
     ),
     Need("ramp", "an action moves by at most 0.05 per round", "`ramp=0.05`"),
-    Need("steps", "actions are multiples of 0.05", "`domain=Grid(0.05, Box(...))`"),
+    Need("steps", "actions are multiples of 0.05", "`domain=Choices(0.0, [0.9, 0.9], step=0.05)`"),
     Need(
         "off or on",
         "each entry is 0, or from 0.2 to 0.9",
-        "`domain=OffOr([0.2, 0.2], [0.9, 0.9])`",
+        "`domain=Choices(0.2, [0.9, 0.9], off=True)`",
     ),
     Need("box", "a box holds every action, the start at its corner", "`domain=Box(...)`"),
     Need("start bound", "g at the start is below -0.3 in every round", "`start_bound=-0.3`"),
@@ -99,9 +134,9 @@ NOT_NEEDED = {
     frozenset({"value error", "noise"}): "`Averaged` bounds the error of its averages by itself",
     frozenset({"no slope", "filter"}): "a filter certifies by values and needs no slope",
     frozenset({"no gradient", "filter"}): "a filter is told a proposal in place of a cost",
-    frozenset({"steps", "off or on"}): "`OffOr(..., step=0.05)` is both",
-    frozenset({"steps", "box"}): "the box is part of the `Grid`",
-    frozenset({"off or on", "box"}): "`least` and `most` of `OffOr` are the box",
+    frozenset({"steps", "off or on"}): "`Choices(..., step=0.05, off=True)` is both",
+    frozenset({"steps", "box"}): "`least` and `most` of `Choices` are the box",
+    frozenset({"off or on", "box"}): "`least` and `most` of `Choices` are the box",
 }
 """Pairs of which one is in the other, with the reason."""
 
@@ -165,13 +200,14 @@ def rule_for(needs: frozenset[str]) -> type[Any]:
     return ValuesFollower if "no slope" in needs else LeaderFollower
 
 
-def domain_for(needs: frozenset[str]) -> Any:
+def domain_for(needs: frozenset[str], cable: Cable) -> Any:
     """Return the set of all actions."""
+    most = [0.9] * len(cable.heat)
     if "steps" in needs:
-        return Grid(0.05, BOX)
+        return Choices(0.0, most, step=0.05)
     if "off or on" in needs:
-        return OffOr([0.2, 0.2], [0.9, 0.9])
-    return BOX if "box" in needs else Ball(0.9)
+        return Choices(0.2, most, off=True)
+    return cable.box() if "box" in needs else Ball(0.9)
 
 
 def options_for(needs: frozenset[str]) -> dict[str, Any]:
@@ -192,10 +228,10 @@ def options_for(needs: frozenset[str]) -> dict[str, Any]:
     return options
 
 
-def build(names: Iterable[str]) -> Any:
+def build(names: Iterable[str], cable: Cable = TWO) -> Any:
     """Return the player for some needs, as a user would write it."""
     needs = frozenset(names)
-    kind, domain, options = rule_for(needs), domain_for(needs), options_for(needs)
+    kind, domain, options = rule_for(needs), domain_for(needs, cable), options_for(needs)
     if "unknown G_g" in needs:
         player = kind.unknown(domain, **options).algorithm
     elif kind is RegionFilter:
@@ -223,7 +259,7 @@ def knowledge_for(needs: frozenset[str], domain: Any, options: dict[str, Any]) -
 def describe(names: Iterable[str]) -> dict[str, Any]:
     """Return the same player as a file for ``surefoot serve`` has it: ``player`` and ``domain``."""
     needs = frozenset(names)
-    kind, domain, options = rule_for(needs), domain_for(needs), options_for(needs)
+    kind, domain, options = rule_for(needs), domain_for(needs, TWO), options_for(needs)
     written = {name: encode(value) for name, value in options.items()}
     table: dict[str, Any] = {"class": kind.__name__}
     outside: dict[str, Any] = {}
@@ -246,14 +282,15 @@ def describe(names: Iterable[str]) -> dict[str, Any]:
 
 
 class Plant:
-    """A cable with two loads, whose limit moves as far as the needs say.
+    """A cable whose limit moves as far as the needs say.
 
     Args:
         needs: which of them there are.
+        cable: the cable.
     """
 
-    def __init__(self, needs: Iterable[str]) -> None:
-        self.needs = frozenset(needs)
+    def __init__(self, needs: Iterable[str], cable: Cable = TWO) -> None:
+        self.needs, self.cable = frozenset(needs), cable
 
     def context(self, t: int) -> float:
         """Return the context of a round."""
@@ -261,21 +298,23 @@ class Plant:
 
     def rows(self, x: Any, t: int) -> list[Fraction]:
         """Return each limit of a round at an action, exactly."""
-        a, b = (Fraction(float(part)) for part in x)
+        loads = [Fraction(float(part)) for part in x]
         rise = Fraction(self.context(t))
         if "drift" in self.needs:
             rise += Fraction(1, 1000) * abs(t % 40 - 20)
             rise -= Fraction(2, 100)
-        heat = Fraction(4, 5) * a * a + Fraction(1, 2) * b * b - Fraction(2, 5) + rise
-        return [heat, Fraction(1, 2) * (a + b) - Fraction(3, 5) + rise]
+        each = zip(self.cable.heat, loads, strict=True)
+        heat = sum((weight * load * load for weight, load in each), Fraction(-2, 5))
+        return [heat + rise, self.cable.share * sum(loads) - self.cable.most + rise]
 
     def slopes(self, x: Any) -> list[list[float]]:
         """Return a subgradient of each limit."""
-        return [[1.6 * x[0], 1.0 * x[1]], [0.5, 0.5]]
+        heat = [2 * float(w) * load for w, load in zip(self.cable.heat, x, strict=True)]
+        return [heat, [float(self.cable.share)] * len(heat)]
 
     def cost(self, x: Any) -> float:
         """Return the cost of an action: minus the income."""
-        return float(-0.5 * x[0] - 0.9 * x[1])
+        return float(np.dot(self.cable.pull, x))
 
 
 class Game:
@@ -284,10 +323,11 @@ class Game:
     Args:
         names: the needs.
         player: what plays.
+        cable: the plant.
     """
 
-    def __init__(self, names: Iterable[str], player: Any) -> None:
-        self.needs, self.plant = frozenset(names), Plant(names)
+    def __init__(self, names: Iterable[str], player: Any, cable: Cable = TWO) -> None:
+        self.needs, self.plant = frozenset(names), Plant(names, cable)
         self.rng = np.random.default_rng(5)
         self.fields = needs_of(player)
         self.violations = 0
@@ -300,6 +340,7 @@ class Game:
     def report(self, x: Any, t: int) -> dict[str, Any]:
         """Return the arguments of ``tell``."""
         report: dict[str, Any] = {}
+        cable = self.plant.cable
         if "context" in self.needs:
             report["context"] = self.plant.context(t + 1)
         if "missing" in self.needs and t % 5 == 3:
@@ -317,13 +358,13 @@ class Game:
             slopes = self.plant.slopes(x)
             report["constraint_subgradient"] = slopes if "rows" in self.needs else slopes[0]
         if "filter" in self.needs:
-            report["proposal"] = [0.6, 0.8]
+            report["proposal"] = [0.6, 0.8] * (len(cable.heat) // 2)
         elif "no gradient" in self.needs:
             report["cost_value"] = self.plant.cost(x)
         else:
-            report["cost_gradient"] = [-0.5, -0.9]
+            report["cost_gradient"] = list(cable.pull)
         if "announced" in self.needs:
-            report["within"] = Box([0.0, 0.0], [0.8, 0.8])
+            report["within"] = cable.box(0.8)
         return report
 
 
@@ -393,7 +434,7 @@ def by_service(names: Sequence[str]) -> Cell:
     made = player_from(**describe(names))
     game = Game(names, made)
     first = game.plant.context(1) if "context" in game.needs else None
-    service = Service(Controller(made, START, context=first))
+    service = ControllerService(Controller(made, START, context=first))
     for t in range(1, ROUNDS + 1):
         answer = json.loads(service.answer(b'{"do": "ask"}'))
         x = np.array(answer["action"])
@@ -504,6 +545,77 @@ def at_door(door: str, names: Sequence[str]) -> Cell:
         return Cell(False, in_words(error))
 
 
+# --- times ----------------------------------------------------------------------------------------
+
+TIMED_ROUNDS = 250
+TARGET = 2e-3
+"""What a live round may take, in seconds."""
+
+
+class RoundTime(NamedTuple):
+    """How long live rounds of a combination took.
+
+    Attributes:
+        names: the needs.
+        median: of ``ask`` and ``tell`` together, in seconds of the processor.
+        high: the ninth decile.
+    """
+
+    names: tuple[str, ...]
+    median: float
+    high: float
+
+
+def time_rounds(names: Sequence[str], rounds: int = TIMED_ROUNDS) -> RoundTime | None:
+    """Return how long live rounds with six loads take; None for what is unsupported."""
+    try:
+        player = build(names, SIX)
+        game, taken = Game(names, player, SIX), []
+        first = game.plant.context(1) if "context" in game.needs else None
+        loop = Controller(player, SIX.start, context=first)
+        for t in range(1, rounds + 1):
+            begun = time.process_time()
+            x = loop.ask()
+            asked = time.process_time() - begun
+            game.judge(x, t)
+            report = game.report(x, t)
+            begun = time.process_time()
+            loop.tell(**report)
+            taken.append(asked + time.process_time() - begun)
+    except SurefootError:
+        return None
+    if game.violations and "unknown G_g" not in game.needs:
+        raise AssertionError(f"{' x '.join(names)}: {game.violations} rounds in violation")
+    middle, high = np.quantile(taken, [0.5, 0.9])
+    return RoundTime(tuple(names), float(middle), float(high))
+
+
+def time_all(rounds: int = TIMED_ROUNDS) -> list[RoundTime]:
+    """Return the times of every need, pair and triple that plays, the slowest first."""
+    together: list[tuple[str, ...]] = [(name,) for name in NAMES]
+    together += list(itertools.combinations(NAMES, 2)) + list(TRIPLES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        times = [time_rounds(names, rounds) for names in together]
+    return sorted((one for one in times if one), key=lambda one: -one.median)
+
+
+def time_lines(times: Sequence[RoundTime], most: int = 10) -> list[str]:
+    """Return the table of the slowest, after a sentence on all."""
+    over = sum(one.median > TARGET for one in times)
+    middle = float(np.median([one.median for one in times]))
+    rows = [
+        [", ".join(one.names), f"{1e3 * one.median:.2f}", f"{1e3 * one.high:.2f}"]
+        for one in times[:most]
+    ]
+    return [
+        f"Live rounds with six loads, of {len(times)} needs, pairs and triples: {1e3 * middle:.2f} "
+        f"ms on the median; {over} of them take more than {1e3 * TARGET:g} ms. The slowest:",
+        "",
+        *table(["together", "median, ms", "nine of ten below, ms"], rows),
+    ]
+
+
 # --- the page -------------------------------------------------------------------------------------
 
 
@@ -604,8 +716,10 @@ def main() -> int:
     """Play all combinations; print the tables, or write them into the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.combinations", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the tables into the page")
+    parser.add_argument("--times", action="store_true", help="only measure live rounds")
     given = parser.parse_args()
-    for name, lines in lines_of().items():
+    sections = {"times": time_lines(time_all())} if given.times else lines_of()
+    for name, lines in sections.items():
         if given.write:
             write_section(PAGE, name, lines)
         else:

@@ -18,13 +18,13 @@ from surefoot.certified import Certified
 from surefoot.core.types import Array, Context
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
     ContextHull,
     ContextKind,
     Errors,
-    Grid,
 )
 from surefoot.rules import RegionFilter
 
@@ -147,7 +147,7 @@ class ContextGridRows(GridRows, ContextRows):
 def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
     """Attack a hull on a grid, in contexts that are added to g."""
     world = ContextGridRows(rng, Columns([Column(adds=1.0)]), factor, int(rng.integers(3, 100)))
-    world.grid = Grid(world.step)
+    world.grid = Choices(step=world.step)
     world.err()
     known: Any = ContextHull(
         G_g=world.G_g,

@@ -44,9 +44,9 @@ from surefoot import Feedback
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     AverageLimit,
+    Choices,
     Curvature,
     Errors,
-    Grid,
     HullOfLog,
     LipschitzHull,
     RelativeCurvature,
@@ -201,12 +201,12 @@ def attack_moving_balls(rng: np.random.Generator, factor: float) -> Tally:
 def attack_grid(rng: np.random.Generator, factor: float) -> Tally:
     """Attack a hull on a grid; the faces of some limits are on it, too."""
     world = GridRows(rng, int(rng.integers(3, 100)) if rng.random() < 0.5 else None)
-    world.grid = Grid(world.step or world.depth * 10 ** rng.uniform(-2, -0.5))
+    world.grid = Choices(step=world.step or world.depth * 10 ** rng.uniform(-2, -0.5))
     world.err()
     known = LipschitzHull(
         G_g=factor * world.G_g,
         domain=world.grid,
-        reach=world.reach + float(world.grid.step[0]),
+        reach=world.reach + world.grid.step,
         errors=Errors(value=world.nu, evaluation=2 * world.error),
     )
     start = world.grid.project(world.middle)

@@ -22,7 +22,7 @@ import numpy as np
 from surefoot import Feedback
 from surefoot.certified import Certified
 from surefoot.core.types import Array
-from surefoot.knowledge import EmptyRegionError, Grid
+from surefoot.knowledge import Choices, EmptyRegionError
 from surefoot.problems.constraints import Affine
 from surefoot.sets import Ball, Box
 
@@ -270,7 +270,7 @@ class GridRows(Rows):
         grid: the grid.
     """
 
-    grid: Grid
+    grid: Choices
 
     def judge(self, state: Any, x: Array, points: Array, values: Array) -> tuple[int, float]:
         """Return how many answers are outside, or beside the grid."""

@@ -108,3 +108,69 @@ def test_the_constants_of_the_table_hold_in_the_hall(week):
 def test_half_of_the_constant_is_refuted_in_a_sentence():
     with pytest.raises(PremiseError, match="G_g"):
         play(PROGRAM.replace("G_g=30.4", "G_g=15.0"))
+
+
+TRIES = {
+    "a ramp, and not how fast weather moves": (
+        (", changes=0.8", ""),
+        "say how far each column moves in a round: Column(..., changes=...)",
+    ),
+    "a ramp, and no bound at the start": (
+        ("    start_bound=-4.0,\n", ""),
+        "give start_bound, what g is at most at the start in every context",
+    ),
+    "a ramp of another plant": (
+        ("0.15, 0.25]", "0.25]"),
+        "ramp must be one number, or 6 as x1 has, got (0.15, 0.15, 0.15, 0.15, 0.25)",
+    ),
+    "one column for two numbers": (
+        (', Column(G_c=17.5, worse="up", changes=0.03)', ""),
+        "context must be one number, one per column, got 2",
+    ),
+    "no first weather": ((", context=week[0]", ""), "round 1 has no action before its context is"),
+    "no next weather": (
+        ("missing=True, context=later", "missing=True"),
+        "has no action before its context is known: tell(..., context=...) or announce",
+    ),
+    "a gap that is not said": (
+        ("missing=True", "cost_gradient=np.ones(6), constraint_value=float('nan')"),
+        "constraint_value must be finite, got nan: pass missing=True if nothing was measured",
+    ),
+    "a slope": (
+        ("constraint_value=value", "constraint_value=value, constraint_subgradient=np.ones(6)"),
+        "constraint_subgradient is not used by ValuesFollower: leave it out",
+    ),
+    "the error of a slope": (
+        ("value_error=0.2", "slope_error=0.2"),
+        "LeaderFollower has slope_err",
+    ),
+    "a word of another tool": (
+        ("value_error=0.2", "meter_error=0.2"),
+        "did you mean 'value_error'?",
+    ),
+    "the reading in degrees": (
+        ("g + rng.uniform(-0.2, 0.2)", "g + 27.0"),
+        "the start must be strictly feasible, by more than the error of g, got g(x_1) = 2",
+    ),
+    "weather that moves faster": (
+        ("changes=0.8", "changes=0.4"),
+        "column 0 of the context changed by 0.414197 in one round, more than changes = 0.4; likely "
+        "causes, most likely first: (1) changes of that column is too small",
+    ),
+    "a meter that errs by more": (
+        ("rng.uniform(-0.2, 0.2)", "rng.uniform(-1.2, 1.2)"),
+        "G_g = 30.4 or a column of the context (adds = 1, G_c = 17.5) is wrong",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TRIES)
+def test_a_mistake_in_the_program_is_one_sentence_in_its_words(name):
+    (words, others), sentence = TRIES[name]
+    assert words in PROGRAM
+    with pytest.raises((ValueError, TypeError, PremiseError)) as error:
+        play(PROGRAM.replace(words, others))
+    said = str(error.value)
+    assert sentence in said
+    assert "\n" not in said
+    assert not re.search(r"Columns\(|ContextHull|Probing|Ramped", said)

@@ -1,5 +1,7 @@
 """Every Python block of the documentation is run; a text block after it is what it must print.
 
+A TOML block that begins with the name of a file, as a comment, is saved under that name before.
+
 The tables of what constraints and costs know about themselves, and of what algorithms promise, are
 computed here from the code and must be on their pages line by line.
 """
@@ -39,6 +41,7 @@ RUN = [
     for page in PAGES
     if page.name != "CONTRIBUTING.md"  # which is followed in tests/test_contributing.py
 ]
+FILE = re.compile(r"# ([\w-]+\.toml)\n")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -56,6 +59,9 @@ def test_code_of_the_page_runs_and_prints_what_it_says(page, tmp_path, monkeypat
     module = types.ModuleType(f"page_{page.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     after = [*found, (0, "", "")]
+    for _, language, text in found:
+        if language == "toml" and (name := FILE.match(text)) is not None:
+            (tmp_path / name[1]).write_text(text, encoding="utf-8")
     for (line, language, code), (_, next_language, expected) in itertools.pairwise(after):
         if language != "python":
             continue

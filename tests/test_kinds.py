@@ -73,14 +73,14 @@ def modules():
 
 def test_the_set_of_kinds_is_that_of_the_package():
     assert {"LipschitzHull", "HullRegion", "HullMemory", "HullCertificate"} <= KINDS
-    assert {"AnnouncedDrift", "StandingAnchor", "Grid", "Together", "UnknownConstant"} <= KINDS
+    assert {"AnnouncedDrift", "StandingAnchor", "Choices", "Together", "UnknownConstant"} <= KINDS
     assert not KINDS & {"Knowledge", "Region", "Anchor", "Errors", "Estimate", "Reading"}
 
 
 @pytest.mark.parametrize(
     "source",
     [
-        "from surefoot.knowledge import Grid as G",
+        "from surefoot.knowledge import Choices as G",
         "import surefoot.knowledge as k\nk.Curvature(beta=1.0)",
         "isinstance(x, AverageLimit)",
         "def f(x: HullMemory) -> None: ...",

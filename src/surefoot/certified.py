@@ -134,8 +134,7 @@ class Certified(Pair):
             certain = certain and state.plan.holds
         if self.ramp is not None:
             region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
-            if not (knowledge.in_contexts and state.plan.is_after_unknown):
-                suspects = (*suspects, partial(find_jump, knowledge, before))
+            suspects = (*suspects, partial(find_jump, knowledge, before))
         region = region.within(feedback.within)
         learner, proposal = self.proposer.propose(state.learner, x, feedback, region)
         point = copy_point(proposal, x)

@@ -27,7 +27,6 @@ class Plan(NamedTuple):
         origin_holds: whether the origin was certified in the context of its round.
         holds: whether the action at hand is certified in the context of its round.
         is_unknown: whether the context of the round stays unknown, so that no reading counts.
-        is_after_unknown: whether that of the round before did, so that no change of it is known.
     """
 
     proposal: Array
@@ -36,7 +35,6 @@ class Plan(NamedTuple):
     origin_holds: bool = False
     holds: bool = False
     is_unknown: bool = False
-    is_after_unknown: bool = False
 
 
 class InContexts:
@@ -106,9 +104,24 @@ class InContexts:
         learner = self.proposer.interrupt(state.learner)
         return state._replace(learner=learner, plan=state.plan._replace(proposal=x))
 
-    def stand_at(self, state: Memory, x: Array, context: Context | None) -> Memory:
-        """Return the state that plays x in a context, or in an unknown one, without a region."""
+    def stand_at(
+        self, state: Memory, x: Array, context: Context | None, *, holds: bool = False
+    ) -> Memory:
+        """Return the state that plays x in a context, or in an unknown one, without a region.
+
+        Args:
+            state: the present state.
+            x: the action.
+            context: that of the round; None if nobody knows it.
+            holds: whether x is certified all the same, as on the return path.
+        """
         memory = self.knowledge.announce(state.memory, context)
         learner = self.proposer.interrupt(state.learner)
-        plan = state.plan._replace(holds=False, is_unknown=context is None)
+        plan = state.plan._replace(holds=holds, is_unknown=context is None)
         return state._replace(x=freeze(x.copy()), memory=memory, learner=learner, plan=plan)
+
+    def doubt(self, state: Memory) -> Memory:
+        """Return the state whose action is not certified in the context of its round."""
+        plan: Plan | None = state.plan
+        assert plan is not None
+        return state._replace(plan=plan._replace(holds=False))

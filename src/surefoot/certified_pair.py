@@ -189,6 +189,10 @@ class Pair(InContexts, OfParts):
         """Return the same rule for other errors."""
         return self.of(self.proposer, replace(self.knowledge, errors=errors), self.ramp)
 
+    def every(self, rounds: int) -> Self:
+        """Return the same rule where so many rounds pass between two readings."""
+        return self.of(self.proposer, self.knowledge.every(rounds), self.ramp)
+
     def locate(self, state: Any, feedback: Feedback) -> Feedback:
         """Return feedback with its action; the first must be the start if it has a start_bound."""
         located = super().locate(state, feedback)
@@ -221,9 +225,7 @@ class Pair(InContexts, OfParts):
         if not state.memory.rounds and state.plan is None:
             return self._begin_at(x)
         x, plan = freeze(np.array(x)), state.plan
-        if plan is not None:
-            is_after_unknown = plan.is_unknown
-            plan = Plan(x, state.x, None, plan.holds, is_after_unknown=is_after_unknown)
+        plan = None if plan is None else Plan(x, state.x, origin_holds=plan.holds)
         memory = self.knowledge.age(state.memory, state.x)
         learner = self.proposer.interrupt(state.learner)
         return state._replace(x=x, memory=memory, learner=learner, plan=plan)

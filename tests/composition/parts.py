@@ -27,10 +27,8 @@ from surefoot.knowledge import (
     ContextHull,
     Curvature,
     Errors,
-    Grid,
     Knowledge,
     LipschitzHull,
-    OffOr,
 )
 from surefoot.knowledge.context import ContextKind
 from surefoot.proposers.base import Proposer
@@ -43,7 +41,7 @@ from tests.composition.worlds import UP, World, read_low
 STEP = 0.0625
 """Of grids; every start is on it."""
 LOADED = NAMES  # a class is found once its file is loaded
-DOMAINS = ("none", "ball", "box", "grid", "endless grid", "off or", "off or steps")
+DOMAINS = ("none", "ball", "box", "grid", "endless grid", "off or", "off or steps", "mixed")
 ENDLESS = ("none", "endless grid", "off or steps")
 """Those that know no dimension, and so no reach."""
 ERRORS = ("value", "slope", "drift")
@@ -137,6 +135,8 @@ class Specimen:
         self.world = World(setting.shape, rng, 0.25 * max(drifts + by_place, more))
         if setting.domain.startswith("off"):
             self.world.start = abs(self.world.start)
+        if setting.domain == "mixed":
+            self.world.start[1::3] = abs(self.world.start[1::3])
         slack = self.world.slack
         sizes = {"value": 0.1 * slack, "slope": 0.3 * slack, "drift": 0.01 * slack}
         self.errors = {name: sizes[name] for name in setting.errors}
@@ -162,10 +162,16 @@ class Specimen:
             "none": lambda: None,
             "ball": lambda: Ball(4.0),
             "box": lambda: box,
-            "grid": lambda: Grid(STEP, box),
-            "endless grid": lambda: Grid(STEP),
-            "off or": lambda: OffOr(np.full(d, STEP), 5.0),
-            "off or steps": lambda: OffOr(STEP, 5.0, 0.5 * STEP),
+            "grid": lambda: Choices(box.lower, box.upper, step=STEP),
+            "endless grid": lambda: Choices(step=STEP),
+            "off or": lambda: Choices(np.full(d, STEP), 5.0, off=True),
+            "off or steps": lambda: Choices(STEP, 5.0, step=0.5 * STEP, off=True),
+            "mixed": lambda: Choices(
+                np.where(np.arange(d) % 3 == 1, STEP, -3.0),
+                2.5,
+                step=np.where(np.arange(d) % 3 == 0, STEP, 0.0),
+                off=np.arange(d) % 3 == 1,
+            ),
         }[self.setting.domain]()
 
     @property

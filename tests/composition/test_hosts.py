@@ -100,7 +100,7 @@ class HostedRun:
 @pytest.mark.parametrize("kind", find_knowledge(), ids=lambda kind: kind.__name__)
 def test_what_a_host_plays_is_feasible_or_refused_in_a_sentence(kind, dtype):
     drawn, settings = random.Random(7), []
-    for in_contexts, most in ((False, 24), (True, 6)):  # in contexts all are refused
+    for in_contexts, most in ((False, 48), (True, 6)):  # in contexts all are refused
         some = [one for one in supported(kind) if bool(one.context) is in_contexts]
         settings += drawn.sample(some, min(most, len(some)))
     played = refused = 0

@@ -24,9 +24,11 @@ def _groups():
     """The plants that can be told by one call, by what that brings."""
     groups = {"proposals": [], "gradients": [], "values": [], "contexts": [], "drifts": []}
     for name, plant in PLANTS.items():
+        if plant.scales or plant.shape in ("rows", "units"):
+            continue  # a fleet has one constraint
         if plant.shape in ("context", "drift"):
             groups[f"{plant.shape}s"].append(name)
-        elif plant.shape not in ("rows", "units"):  # a fleet has one constraint
+        else:
             needs = needs_of(plant.player)
             kind = "gradients" if needs.constraint_subgradients else "values"
             groups[kind if needs.cost_gradients else "proposals"].append(name)

@@ -24,6 +24,8 @@ from surefoot.guarantees import PremiseError
 from surefoot.knowledge import (
     AnnouncedDrift,
     AverageLimit,
+    CertifiedLength,
+    Choices,
     Column,
     Columns,
     ContextHull,
@@ -31,10 +33,10 @@ from surefoot.knowledge import (
     CurvatureRows,
     EmptyRegionError,
     Errors,
-    Grid,
     HullOfLog,
     LipschitzHull,
     RelativeCurvature,
+    Together,
 )
 from surefoot.rules import (
     CertifiedDualAveraging,
@@ -69,6 +71,8 @@ class Plant(NamedTuple):
         value: the error of a value, drift: of g per round, slope: of a slope.
         shape: of g: "max", "rows", "units", "swell", "context", or "drift" of one that is told.
         most: what g may be, of a limit on the average.
+        scales: of limits that are read each by itself, what one is of each in its unit; errors and
+            what moves g are so many times as large.
     """
 
     player: Any
@@ -77,6 +81,7 @@ class Plant(NamedTuple):
     slope: float = 0.0
     shape: str = "max"
     most: float = 0.0
+    scales: tuple[float, ...] = ()
 
 
 def errors_of(value: float = 0.0, drift: float = 0.0, slope: float = 0.0) -> Errors:
@@ -86,6 +91,74 @@ def errors_of(value: float = 0.0, drift: float = 0.0, slope: float = 0.0) -> Err
 def hull(domain: Any = BOX, start_bound: Any = None, **errors: float) -> LipschitzHull:
     found = {"errors": errors_of(**errors), "start_bound": start_bound}
     return LipschitzHull(G_g=G_G, domain=domain, **found)
+
+
+# Limits that are read each by itself: the two, and one more, in other units.
+SEVERAL = np.vstack([ROWS, [0.1, -0.8]])
+MOST = np.array([*LIMITS, 0.6])
+SCALES = {2: (1.0, 100.0), 3: (1.0, 0.01, 8.0)}
+
+
+def _row(i: int, scale: float, kind: str, noise: dict[str, float], more: Any) -> Any:
+    """Return what is known of one limit, by a kind of knowledge."""
+    steep = float(np.linalg.norm(SEVERAL[i])) * scale * (1 + 2.0**-50)
+    errors = errors_of(**{name: scale * size for name, size in noise.items()})
+    if kind == "curved":
+        return Curvature(beta=0.1 * scale, reach=1.5, errors=errors)
+    if kind == "length":
+        return CertifiedLength(G_g=steep, rho=0.05 * scale, domain=BALL, errors=errors)
+    bound = more.get("start_bound")
+    shared = {"reach": 1.5, "errors": errors, "start_bound": bound and bound * scale}
+    if "column" in more:
+        return ContextHull(G_g=steep, context=more["column"](scale), **shared)
+    return LipschitzHull(G_g=steep, **shared)
+
+
+def _together(
+    kinds: str, noise: dict[str, float], domain: Any = BOX, shape: str = "rows", **more: Any
+) -> Plant:
+    """Return a filter that is told several limits, each with its own constants and errors."""
+    each = kinds.split()
+    scales = SCALES[len(each)]
+    rows = [_row(i, scales[i], kind, noise, more) for i, kind in enumerate(each)]
+    known = Together(rows=rows, domain=domain)
+    player = RegionFilter(knowledge=known, ramp=more.get("ramp"))
+    if delay := more.get("delay"):
+        player = Delayed(base=player, delay=delay, copies=more["copies"])
+    return Plant(player, shape=shape, scales=scales, **noise)
+
+
+def _rows(word: str, noise: dict[str, float]) -> dict[str, Plant]:
+    """Return every plant of several limits with an error, by name."""
+    found = {
+        f"together{word}": _together("hull hull", noise),
+        f"together, three{word}": _together("hull hull hull", noise),
+        f"together, known start{word}": _together("hull hull hull", noise, start_bound=-0.1),
+        f"together, mixed{word}": _together("hull curved", noise),
+        f"together, copies{word}": _together("hull hull", noise, delay=2, copies=True),
+        f"together, ahead{word}": _together("hull curved", noise, delay=1, copies=False),
+    }
+    bounds = {f"{n}_error" if n == "value" else n: e for n, e in noise.items()}
+    norms = np.linalg.norm(ROWS, axis=1) * (1 + 2.0**-50)
+    leader = LeaderFollower(G_g=norms, domain=BALL, **bounds)
+    found[f"together, leader{word}"] = Plant(leader, shape="rows", scales=(1.0, 1.0), **noise)
+    columns = {
+        "adds": lambda scale: Column(adds=scale),
+        "lipschitz": lambda scale: Column(G_c=scale, worse="up"),
+        "joint": lambda scale: Columns([Column(G_c=scale)], joint=True),
+    }
+    for name, column in columns.items():
+        for bound in (None, -0.05):
+            start = "" if bound is None else ", known start"
+            found[f"together, {name}{start}{word}"] = _together(
+                "hull hull hull", noise, shape="context", column=column, start_bound=bound
+            )
+    steps = Choices(BOX.lower, BOX.upper, step=(0.05, 0.0))
+    found[f"together, steps{word}"] = _together("hull hull", noise, steps, start_bound=-0.1)
+    if "drift" not in noise:
+        found[f"together, ramp{word}"] = _together("hull hull hull", noise, ramp=0.05)
+        found[f"together, lengths{word}"] = _together("hull length", noise)
+    return found
 
 
 def _plants() -> dict[str, Plant]:
@@ -102,6 +175,7 @@ def _plants() -> dict[str, Plant]:
         bounds = {f"{n}_error" if n == "value" else n: e for n, e in noise.items()}
         leader = LeaderFollower(G_g=G_G, domain=BALL, **bounds)
         found[f"hull{word}"] = Plant(RegionFilter(knowledge=known), **noise)
+        found |= _rows(word, noise)
         found[f"leader{word}"] = Plant(leader, **noise)
         found[f"known start{word}"] = Plant(
             RegionFilter(knowledge=hull(start_bound=-0.1, **noise)), **noise
@@ -150,7 +224,7 @@ def _plants() -> dict[str, Plant]:
         found[f"safety{word}"] = Plant(
             SafetyFilter(G_g=G_G, domain=BALL, rho=0.05, **value), **noise
         )
-        grid = hull(domain=Grid((0.05, 0.1), BOX), **noise)
+        grid = hull(domain=Choices(BOX.lower, BOX.upper, step=(0.05, 0.1)), **noise)
         found[f"grid{word}"] = Plant(RegionFilter(knowledge=grid), **noise)
         average = AverageLimit(G_g=G_G, domain=BOX, most=0.3, errors=errors_of(**noise))
         found[f"average{word}"] = Plant(RegionFilter(knowledge=average), most=0.3, **noise)
@@ -226,6 +300,10 @@ class World:
     def at(self, x: Any, shift: float | None = None) -> tuple[Any, Any]:
         """Return g and its slope at an action, as they are."""
         shift = self.shift if shift is None else shift
+        if scales := self.plant.scales:
+            m = len(scales)
+            rows = np.array(scales)[:, None] * SEVERAL[:m]
+            return rows @ x + np.array(scales) * (shift - MOST[:m]), rows
         values, shape = ROWS @ x - LIMITS + shift, self.plant.shape
         if shape in ("rows", "units"):
             return (UNITS * values, UNITS[:, None] * ROWS) if shape == "units" else (values, ROWS)
@@ -243,7 +321,7 @@ class World:
         plant, rng = self.plant, self.rng
         if plant.value:
             off = plant.value * rng.choice([-1.0, 1.0, rng.uniform(-1, 1)], size=np.shape(g))
-            g = g + (1 - 1e-9) * off
+            g = g + (1 - 1e-9) * off * (plant.scales or 1.0)
         if plant.slope:
             way = rng.normal(size=np.shape(s))
             s = s + 0.99 * plant.slope * way / np.linalg.norm(way, axis=-1, keepdims=True)
@@ -340,7 +418,7 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
     """Return what a round is told, and let it pass."""
     rng, needs = world.rng, needs_of(player)
     played, delay = np.array(x), getattr(player, "delay", 0)
-    is_free = world.read_rounds > delay + 1 and not isinstance(player.knowledge.domain, Grid)
+    is_free = world.read_rounds > delay + 1 and not isinstance(player.knowledge.domain, Choices)
     if eventful and is_free and rng.random() < 0.08:
         played = np.array(x) + rng.choice([1e-3, 0.05, 0.4]) * rng.normal(size=len(x))
         if world.plant.drift or world.plant.shape != "max":  # who plays outside of the known set
@@ -362,11 +440,12 @@ def _tell(loop: Any, player: Any, world: World, t: int, x: Any, eventful: bool) 
     proposal = 0.8 * (np.array(x) - target)
     told |= {"cost_gradient": proposal} if needs.cost_gradients else {"proposal": x - proposal}
     told |= {"constraint_value": g}
-    if needs.constraint_subgradients:
+    certifies = not world.plant.scales or getattr(player, "needs_slopes", True)
+    if needs.constraint_subgradients and (certifies or rng.random() < 0.7):
         told["constraint_subgradient"] = s
     if not np.array_equal(played, x):
         told["action"] = played
-    if eventful and world.plant.value and rng.random() < 0.1:
+    if eventful and world.plant.value and rng.random() < 0.1 and len({*world.plant.scales}) < 2:
         told["value_error"] = 2 * world.plant.value
     return told
 

@@ -9,7 +9,7 @@ import pytest
 from surefoot import Controller
 from surefoot.controller import PremiseError, PremiseWarning, replay
 from surefoot.controller.check import check
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.knowledge import Errors, LipschitzHull
 from surefoot.rules import RegionFilter, SafetyFilter
 from surefoot.sets import Ball
@@ -145,7 +145,7 @@ def test_a_start_that_is_not_what_it_was_said_to_be_for_ever_is_a_contradiction(
 
 
 def test_alarms_are_in_the_answers_of_a_service():
-    service = Service(Controller(HULL, [0.0, 0.0]))
+    service = ControllerService(Controller(HULL, [0.0, 0.0]))
     service.answer(b'{"do": "ask"}')
     answer = json.loads(service.answer(b'{"do": "tell", "missing": true}'))
     assert answer["alarms"] == [

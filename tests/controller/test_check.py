@@ -20,12 +20,11 @@ from surefoot.controller.check.players import Player
 from surefoot.core.plain import encode
 from surefoot.knowledge import (
     AverageLimit,
+    Choices,
     CurvatureRows,
     Errors,
-    Grid,
     HullOfLog,
     LipschitzHull,
-    OffOr,
     RelativeCurvature,
 )
 from surefoot.rules import (
@@ -65,7 +64,7 @@ JUDGED = {
     "in a box": CertifiedPFS(G_g=G_G, domain=Box([-1.0, -1.0], [1.0, 1.0]), rho=0.05),
     **{n: MOVABLE[n] for n in ("leader and follower", "descent", "averaging", "values alone")},
     **{n: MOVABLE[n] for n in ("two rounds late", "ahead")},
-    **{n: FILTERS[n] for n in ("safety filter", "hull filter", "rows in a box")},
+    **{n: FILTERS[n] for n in ("safety filter", "hull filter", "rows in a box", "hulls together")},
     "hull in a ball": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=BALL)),
     "ball of the other centre": RegionFilter(
         knowledge=LipschitzHull(G_g=G_G, domain=Ball(1.2, [0.2, 0.1]))
@@ -81,15 +80,19 @@ LOG = HullOfLog(
     domain=BOX,
 )
 NEW = {
-    "on a grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, domain=Grid((0.05, 0.1), BOX))),
-    "on any grid": RegionFilter(knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Grid(0.05))),
+    "on a grid": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, domain=Choices(-1.0, [1.0, 1.0], step=(0.05, 0.1)))
+    ),
+    "on any grid": RegionFilter(
+        knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Choices(step=0.05))
+    ),
     "off or": RegionFilter(
-        knowledge=LipschitzHull(G_g=G_G, domain=OffOr((0.05, 0.1), 1.0, step=0.05))
+        knowledge=LipschitzHull(G_g=G_G, domain=Choices((0.05, 0.1), 1.0, step=0.05, off=True))
     ),
     "any off or": RegionFilter(
-        knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=OffOr(0.05, 1.0))
+        knowledge=LipschitzHull(G_g=G_G, reach=2.0, domain=Choices(0.05, 1.0, off=True))
     ),
-    "a leader on choices": LeaderFollower(G_g=G_G, domain=OffOr((0.05, 0.1), 1.0)),
+    "a leader on choices": LeaderFollower(G_g=G_G, domain=Choices((0.05, 0.1), 1.0, off=True)),
     "relative": RegionFilter(knowledge=RelativeCurvature(L_0=0.0, L_1=1.1, reach=2.0)),
     "a log": RegionFilter(knowledge=LOG),
     "an average": RegionFilter(knowledge=AverageLimit(G_g=G_G, domain=BOX, most=0.3)),
@@ -217,7 +220,6 @@ def test_what_cannot_be_judged_is_named_with_its_rounds_and_never_called_certifi
     for name, player in {
         "no certificates": PLAYERS["PFS"],
         "averages": averaged,
-        "together": FILTERS["hulls together"],
         "drift": drifting,
         "late": late,
     }.items():

@@ -18,6 +18,7 @@ from surefoot.controller.check.exact import root_up
 from surefoot.controller.check.hull import Hull
 from surefoot.controller.check.length import Length
 from surefoot.controller.check.log import Log
+from surefoot.controller.check.together import Together
 from surefoot.controller.journal import seal
 
 V, NU, NOISE, TAU = 2.0**-8, 2.0**-6, 2.0**-10, 2.0**-5
@@ -35,13 +36,13 @@ CLASSES = {
 }
 HULL = CLASSES["hull"][1]
 CLASSES |= {"average": ("AverageLimit", HULL | {"credit": 0.0}), "context": ("ContextHull", HULL)}
-CLASSES |= {"other": ("Certainty", {})}
+CLASSES |= {"other": ("Certainty", {}), "together": ("Together", {})}
 
 
 @pytest.fixture(autouse=True)
 def of_no_numbers(monkeypatch):
     """Certificates here have hints alone; the numbers that they state are another test's."""
-    for kind in (Average, Contexts, Curved, Hull, Length, Log):
+    for kind in (Average, Contexts, Curved, Hull, Length, Log, Together):
         monkeypatch.setattr(kind, "confirm", lambda *_: None)
     monkeypatch.setattr(following, "confirm_way", lambda *_: None)
     monkeypatch.setattr(following.Follower, "_confirm_errors", lambda *_: None)
@@ -155,6 +156,51 @@ def curved(row):
         return [known, played(1, g, right(step), {"class": "CurvatureCertificate"}, s)]
 
     return edge
+
+
+def knowledge(kind, **facts):
+    """What a row knows, as a journal has it."""
+    return head(kind, **facts)["player"]["knowledge"]
+
+
+def parts(*each):
+    """The certificate of several rows."""
+    return {"class": "TogetherCertificate", "round": 1, "bound": 0.0, "cut": False} | {
+        "rows": {"tuple": list(each)}
+    }
+
+
+def together(row):
+    # A hull and a curvature, each with its own errors and drift; one of them is at its edge.
+    def edge(by):
+        hull_row = knowledge("hull", v=V)
+        curved_row = knowledge("rows", nu=2 * NU, tau=TAU, v=3 * V, noise=0.0)
+        curved_row = curved_row | {"class": "Curvature", "beta": 0.5}
+        known = head("together", nu=9.0, v=9.0, rows={"tuple": [hull_row, curved_row]})
+        step, s = 0.25, [[7.0, 7.0], [0.5, 7.0]]
+        low = [1.0 if i != row else -by for i in (0, 1)]
+        g = [
+            -2 * step - UP - V - low[0],
+            -0.5 * step - TAU * step - 0.25 * step**2 - 2 * NU - 3 * V - low[1],
+        ]
+        why = parts(hull(1, 1.0), {"class": "CurvatureCertificate"})
+        return [known, played(1, g, right(step), why, s)]
+
+    return edge
+
+
+def together_in_contexts(by):
+    # Of three rows with columns of their own the second is at its edge, from the start for ever.
+    each = [(None, 1.0), (by - 2 * 0.25, -2.0), (-1.0, 0.5)]
+    rows = [
+        knowledge("context", context=columns(column(adds)), start_bound=bound)
+        for bound, adds in each
+    ]
+    known = head("together", place=[0.5], rows={"tuple": rows})
+    first = {"class": "ContextCertificate", "rounds": {"tuple": [1]}, "weights": {"tuple": [1.0]}}
+    always = first | {"rounds": {"tuple": [0]}}
+    then, g = {"context": {"place": [0.375]}}, [-1.0, -2.0, -2.0]
+    return [known, played(1, g, right(0.25), parts(first, always, always), **then)]
 
 
 def relative(by):
@@ -334,6 +380,9 @@ EDGES = {
     "both ways": context("both ways", [1.0, 5.0], [4.0, 1.0], 0.5 * 3.0 + 0.25 * 4.0),
     "each its own": context("each its own", [1.0, 5.0], [0.5, 7.0], 2.0 * 0.5 + 0.25 * 2.0),
     "joint": joint,
+    "together, the first": together(0),
+    "together, the second": together(1),
+    "together, in contexts": together_in_contexts,
     "the way back": return_path,
     "a first length": first_length,
     "a length": length((0.49, -0.125, 2.0, 0.25)),
@@ -396,6 +445,25 @@ def test_a_step_too_long_for_a_relative_curvature_is_refused(tmp_path):
     first["player"]["knowledge"]["L_1"] = 4.0 + LITTLE
     second["constraint_value"] = -99.0
     assert "further than 1/L_1 from the last" in judge(tmp_path / "run", [first, second])[1][0]
+
+
+@pytest.mark.parametrize("g", [-LITTLE, LITTLE])
+def test_where_a_row_may_be_above_0_the_constants_of_the_others_certify_nothing(tmp_path, g):
+    # Row 1 was read far below 0 where row 0 was above it: G_g of row 1 is that of feasible points.
+    rows = [knowledge("hull", nu=0.0, noise=0.0) for _ in range(2)]
+    why = parts(hull(1, 0.0), hull(2, 0.0))
+    rounds = [
+        head("together", nu=0.0, noise=0.0, rows={"tuple": rows}),
+        played(1, [-9.0, -0.75], right(0.25), parts(hull(1, 1.0), hull(1, 1.0))),
+        played(2, [g, -9.0], right(0.75), why, played=right(1.0)),
+    ]
+    is_right, said = judge(tmp_path / "run", rounds)
+    if g < 0:
+        assert said[-1] == "not checked: round 2: another action was played than the one asked for"
+        assert is_right
+    else:
+        assert not is_right
+        assert said == ["NOT CERTIFIED: round 3: row 1: its anchor is round 2, which was not read"]
 
 
 def test_another_format_is_not_read_as_this_one(tmp_path):

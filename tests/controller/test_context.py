@@ -17,18 +17,18 @@ from surefoot import Controller, LeaderFollower, replay
 from surefoot.certified import Certified
 from surefoot.controller import Fleet, PremiseError
 from surefoot.controller.check import check
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
     ContextHull,
     EmptyRegionError,
     Errors,
-    Grid,
 )
 from surefoot.proposers import PolicyLeader
 from surefoot.proposers.proposals import Proposals
@@ -166,7 +166,7 @@ def test_an_announcement_asks_for_the_action_again():
 @pytest.mark.parametrize(
     ("told", "words"),
     [
-        ({"context": [20.0, 1.0]}, "context must be one number, got 2"),
+        ({"context": [20.0, 1.0]}, "context must be one number, one per column, got 2"),
         ({"context": float("nan")}, "context"),
         ({"context": "warm"}, "context must be a number"),
         ({"drift": 0.1}, "a context must be given to this player, got drift=0.1"),
@@ -376,7 +376,7 @@ def test_told_drift_is_a_context():
 
 
 def test_before_its_context_there_is_no_action_that_could_be_off_the_grid(tmp_path):
-    path, grid = tmp_path / "run.jsonl", Grid(0.05, BOX)
+    path, grid = tmp_path / "run.jsonl", Choices(BOX.lower, BOX.upper, step=0.05)
     controller = Controller(filtering(domain=grid), [0.0, 0.0], context=20.0, journal=path)
     play(controller, 6)
     controller.retreat("slowly", speed=0.03)
@@ -533,7 +533,7 @@ def test_a_fleet_is_told_how_far_each_member_drifts(tmp_path):
 
 
 def test_contexts_go_through_a_service():
-    service = Service(Controller(filtering(), [0.0, 0.0]))
+    service = ControllerService(Controller(filtering(), [0.0, 0.0]))
 
     def answer(**request: Any) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(service.answer(json.dumps(request).encode()))

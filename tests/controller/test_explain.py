@@ -8,7 +8,7 @@ import pytest
 from tests.rules._observed import observed_regret_bound
 
 from surefoot import OGD, PFS, Ball, Controller, Feedback, problems
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.guarantees import PremiseError, PremiseWarning, safety_of
 from surefoot.knowledge import EmptyRegionError, Errors, LipschitzHull
 from surefoot.rules import CertifiedPFS, LeaderFollower, RegionFilter
@@ -368,7 +368,7 @@ def test_orders_after_a_refused_round_do_not_rest_on_what_it_contradicted():
 
 def test_serve_says_so_too():
     controller, x = refused()
-    service = Service(controller)
+    service = ControllerService(controller)
     assert json.loads(service.answer(b'{"do": "status"}'))["is_proven"] is False
     answer = json.loads(service.answer(b'{"do": "ask"}'))
     assert answer["action"] == x.tolist()

@@ -10,7 +10,7 @@ import pytest
 from surefoot import Controller, Feedback
 from surefoot.controller import replay
 from surefoot.controller.check import check
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.errors import InvalidValueError
 from surefoot.rules import Delayed, LeaderFollower, OptimisticDualAveraging
 from surefoot.sets import Ball
@@ -100,7 +100,7 @@ def test_a_round_that_nobody_measured_may_have_a_hint():
 
 def test_a_hint_may_be_served():
     controller = Controller(OPTIMIST, [0.0, 0.0])
-    service = Service(controller)
+    service = ControllerService(controller)
     hint = GRADIENTS[1].tolist()
     service.answer(b'{"do": "ask"}')
     seen = seen_at(0, np.zeros(2)) | {"do": "tell", "hint": hint}

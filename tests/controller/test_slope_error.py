@@ -8,7 +8,7 @@ import pytest
 
 from surefoot import Ball, CertifiedOGD, CertifiedPFS, Controller, Feedback, LeaderFollower, kernel
 from surefoot.controller import replay
-from surefoot.controller.serve import Service
+from surefoot.controller.service import ControllerService
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import FIELDS
 from surefoot.core.types import Context
@@ -136,7 +136,7 @@ def test_a_late_slope_comes_with_its_error():
 
 
 def test_a_service_takes_a_slope_error():
-    service = Service(Controller(SMALL, [0.0, 0.0]))
+    service = ControllerService(Controller(SMALL, [0.0, 0.0]))
     service.answer(b'{"do": "ask"}')
     told = {"cost_gradient": [-1.0, 0.0], "constraint_value": -0.5}
     told |= {"do": "tell", "constraint_subgradient": [0.6, 0.8], "slope_error": 0.1}

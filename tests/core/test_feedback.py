@@ -11,7 +11,7 @@ from surefoot import Controller, Feedback, kernel, kernel_bridge
 from surefoot.controller import Fleet, feedback as door
 from surefoot.controller.check.keys import RECORDS
 from surefoot.controller.loop import Run
-from surefoot.controller.serve import FleetService, Service
+from surefoot.controller.service import ControllerService
 from surefoot.core import feedback as declaration
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import FIELDS, NEXT, FeedbackField, list_report, refuse_unused
@@ -57,10 +57,8 @@ def test_tell_takes_the_fields_of_the_table(kind):
 
 
 def test_a_service_takes_the_fields_of_the_table():
-    keys = set(Service(Controller(FOLLOWER, np.zeros(2))).commands["tell"])
+    keys = set(ControllerService(Controller(FOLLOWER, np.zeros(2))).commands["tell"])
     assert keys - {"missing", "drift"} == names(lambda field: field.tell)
-    keys = set(FleetService(Fleet(FOLLOWER, np.zeros((1, 2)))).commands["tell"])
-    assert keys - {"drift", "members"} == names(lambda field: field.fleet)
 
 
 def test_the_checker_knows_the_keys_of_the_table():

@@ -1,5 +1,6 @@
 """Choices: certified, choices to the last bit, and as far as they allow."""
 
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from surefoot.core.plain import encode
 from surefoot.knowledge import (
     AnnouncedDrift,
     AverageLimit,
+    Choices,
     Column,
     Columns,
     ContextHull,
@@ -22,9 +24,7 @@ from surefoot.knowledge import (
     CurvatureRows,
     EmptyRegionError,
     Errors,
-    Grid,
     LipschitzHull,
-    OffOr,
     Reading,
     Together,
 )
@@ -51,7 +51,7 @@ def tilted(x):
 def test_one_step_by_hand():
     # The ball of radius 0.5 around 0: of the corners (0.25, 0.25) ... (0.5, 0.5) around its
     # nearest point (0.354, 0.354) only the first is in it.
-    known = LipschitzHull(G_g=1.0, domain=Grid(0.25, BOX))
+    known = LipschitzHull(G_g=1.0, domain=Choices(-1.0, [1.0, 1.0], step=0.25))
     memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -0.5, None, known.errors))
     region = known.region(memory, known.errors)
     assert region.nearest(np.array([1.0, 1.0])).tolist() == [0.25, 0.25]
@@ -61,26 +61,31 @@ def test_one_step_by_hand():
 
 def test_the_grid_of_a_box_by_hand():
     # Multiples of 0.1 from 0.05 to 0.95, of 0.25 from -0.6 to 0.8.
-    grid = Grid([0.1, 0.25], Box([0.05, -0.6], [0.95, 0.8]))
+    grid = Choices([0.05, -0.6], [0.95, 0.8], step=[0.1, 0.25])
     assert grid.project(np.array([9.0, 9.0])) == pytest.approx([0.9, 0.75])
     assert grid.project(np.array([-9.0, -9.0])) == pytest.approx([0.1, -0.5])
     assert grid.project(np.array([0.33, 0.1])) == pytest.approx([0.3, 0.0])
     assert grid.minimize_linear(np.array([1.0, -1.0])) == pytest.approx([0.1, 0.75])
     assert grid.contains(grid.project(np.array([0.7, 0.3])))
     assert not grid.contains(np.array([0.7, 0.3]))
-    ends = Grid(0.25, Box([-0.5], [0.75]))  # the ends are on it
+    ends = Choices([-0.5], [0.75], step=0.25)  # the ends are on it
     assert ends.project(np.array([-9.0])) == ends.project(np.array([-0.5])) == [-0.5]
     assert ends.project(np.array([9.0])) == [0.75]
-    dimensions = (Grid(0.1), Grid([0.1, 0.2]), grid, Grid(0.1, Box([0.0] * 3, [1.0] * 3)))
+    dimensions = (
+        Choices(step=0.1),
+        Choices(step=[0.1, 0.2]),
+        grid,
+        Choices([0.0] * 3, [1.0] * 3, step=0.1),
+    )
     assert [each.dimension for each in dimensions] == [None, 2, 2, 3]
     ball = grid.bounding_ball()
     assert all(ball.contains(np.array(p)) for p in ([0.1, -0.5], [0.9, 0.75]))
     with pytest.raises(ValueError, match="reach must be given"):
-        Grid(0.1).minimize_linear(np.ones(2))
+        Choices(step=0.1).minimize_linear(np.ones(2))
 
 
 def test_the_points_that_are_tried_by_hand():
-    grid = Grid([0.5, 0.25], Box([-1.0, -1.0], [1.0, 1.0]))
+    grid = Choices([-1.0, -1.0], [1.0, 1.0], step=[0.5, 0.25])
     found = grid.around(np.array([0.6, -0.1]), np.array([0.0, 1.0]))
     corners = {(0.5, -0.25), (0.5, 0.0), (1.0, -0.25), (1.0, 0.0)}
     neighbours = {(0.5, 1.0), (-0.5, 1.0), (0.0, 0.75), (0.0, 1.0)}  # none beyond the box
@@ -90,7 +95,7 @@ def test_the_points_that_are_tried_by_hand():
 @pytest.mark.parametrize("d", [1, 8, 9])
 def test_the_furthest_grid_point_of_a_ball_by_hand(d):
     # A ball of radius 0.72 holds 0.5, and not 0.75; in nine dimensions not all corners are tried.
-    known = LipschitzHull(G_g=1.0, reach=4.0, domain=Grid(0.25))
+    known = LipschitzHull(G_g=1.0, reach=4.0, domain=Choices(step=0.25))
     x, far = np.full(d, 1.0), 9.0 * np.eye(d)[0]
     memory = known.observe(known.init(x), Reading(x, -0.72, None, known.errors))
     region = known.region(memory, known.errors)
@@ -104,7 +109,7 @@ def test_the_furthest_grid_point_of_a_ball_by_hand(d):
 
 @pytest.mark.parametrize("step", [0.05, [0.1, 0.03]])
 def test_it_stops_where_the_slack_is_below_the_step_and_not_before(step):
-    grid = Grid(step, BOX)
+    grid = Choices(-1.0, [1.0, 1.0], step=step)
     player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=grid))
     state = player.init(np.zeros(2))
     for _ in range(200):
@@ -128,14 +133,14 @@ def test_curvature_goes_nearer_on_the_same_grid():
             state = player.update(state, Feedback(None, g, s, proposal=np.array([2.0, 2.0])))
         return tilted(state.x)[0]
 
-    grid = Grid(0.15, BOX)
+    grid = Choices(-1.0, [1.0, 1.0], step=0.15)
     hull, tangent = LipschitzHull(G_g=1.0, domain=grid), Curvature(beta=0.0, domain=grid)
     assert rest(hull) < rest(tangent) <= 0
 
 
 @pytest.mark.slow
 def test_a_leader_learns_in_the_box_and_the_follower_keeps_to_the_grid():
-    grid = Grid(0.05, BOX)
+    grid = Choices(-1.0, [1.0, 1.0], step=0.05)
     player = Certified(proposer=Leader(domain=BOX), knowledge=LipschitzHull(G_g=1.0, domain=grid))
     state = player.init(np.zeros(2))
     for _ in range(100):
@@ -147,7 +152,7 @@ def test_a_leader_learns_in_the_box_and_the_follower_keeps_to_the_grid():
 
 
 def test_a_set_that_is_announced_is_kept_too():
-    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.1)))
+    player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0, domain=Choices(step=0.1)))
     state = player.init(np.zeros(2))
     small = Box([-1.0, -1.0], [0.15, 0.25])
     seen = Feedback(None, *tilted(state.x), proposal=np.array([0.4, 0.4]), within=small)
@@ -155,7 +160,7 @@ def test_a_set_that_is_announced_is_kept_too():
 
 
 def test_an_average_limit_is_kept_on_a_grid_and_in_an_announced_set():
-    grid, small = Grid(0.1, BOX), Box([-1.0, -1.0], [0.65, 1.0])
+    grid, small = Choices(-1.0, [1.0, 1.0], step=0.1), Box([-1.0, -1.0], [0.65, 1.0])
     known = AverageLimit(G_g=1.0, domain=grid, most=0.5)
     player, total = RegionFilter(knowledge=known), 0.0
     state = player.init(np.zeros(2))
@@ -170,7 +175,7 @@ def test_an_average_limit_is_kept_on_a_grid_and_in_an_announced_set():
 
 
 def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
-    known = LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.5), errors=Errors(drift=0.1))
+    known = LipschitzHull(G_g=1.0, reach=2.0, domain=Choices(step=0.5), errors=Errors(drift=0.1))
     player = RegionFilter(knowledge=known)
     state, far = player.init(np.zeros(1)), np.array([9.0])
     state = player.update(state, Feedback(None, -0.3, np.ones(1), proposal=far))
@@ -181,7 +186,7 @@ def test_under_drift_a_grid_may_hold_nothing_that_is_certified():
 
 @pytest.mark.parametrize("kind", [Column(adds=1.0), Column(G_c=1.0), AnnouncedDrift()], ids=repr)
 def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
-    grid = Grid(0.25, Box([0.0], [2.0]))
+    grid = Choices([0.0], [2.0], step=0.25)
     player = RegionFilter(knowledge=ContextHull(G_g=1.0, domain=grid, context=kind))
     state, far, harsher = player.init(np.zeros(1)), np.array([2.0]), (0.0, 0.0, 0.5, 0.0)
     if not isinstance(kind, AnnouncedDrift):
@@ -199,7 +204,7 @@ def test_in_a_harsher_context_an_action_of_the_grid_does_not_stay(kind):
 
 
 def test_in_a_context_no_harsher_an_action_of_the_grid_stays():
-    known = ContextHull(G_g=1.0, domain=Grid(0.25, Box([0.0], [2.0])), context=Column(adds=1.0))
+    known = ContextHull(G_g=1.0, domain=Choices([0.0], [2.0], step=0.25), context=Column(adds=1.0))
     player = RegionFilter(knowledge=known)
     state, far = player.init(np.zeros(1)), np.array([2.0])
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -215,7 +220,7 @@ def test_in_a_context_no_harsher_an_action_of_the_grid_stays():
 def test_where_nothing_near_is_certified_the_deepest_action_of_the_grid_is():
     # With G_g far too large the hull is nearly the segment from 0 to (1, 1.5), and half of it is
     # left once the budget is spent: no grid point is next to its end.
-    known = AverageLimit(G_g=40.0, domain=Grid(0.5, Box([0.0, 0.0], [2.0, 2.0])), most=1.0)
+    known = AverageLimit(G_g=40.0, domain=Choices([0.0, 0.0], [2.0, 2.0], step=0.5), most=1.0)
     player, s = RegionFilter(knowledge=known), np.array([0.6, 0.6])
     state = player.init(np.zeros(2))
     state = player.update(state, Feedback(None, -0.75, s, proposal=np.zeros(2)))
@@ -225,7 +230,7 @@ def test_where_nothing_near_is_certified_the_deepest_action_of_the_grid_is():
 
 def test_a_journal_keeps_the_grid(tmp_path):
     path = tmp_path / "steps.jsonl"
-    known = LipschitzHull(G_g=1.0, domain=Grid([0.1, 0.2], BOX))
+    known = LipschitzHull(G_g=1.0, domain=Choices(-1.0, [1.0, 1.0], step=[0.1, 0.2]))
     controller = Controller(RegionFilter(knowledge=known), start=[0.0, 0.0], journal=path)
     g, s = tilted(controller.ask())
     controller.tell(constraint_value=g, constraint_subgradient=s, proposal=[0.33, 0.33])
@@ -239,25 +244,50 @@ def test_a_journal_keeps_the_grid(tmp_path):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Grid(0.0), "step must be above 0"),
-        (lambda: Grid([0.1, np.nan]), "step"),
-        (lambda: Grid(True), "step must be a number, or a vector of numbers, got True"),
-        (lambda: Grid([0.1] * 3, BOX), "step must be one number, or 2 as the box has, got"),
-        (lambda: Grid(0.1, 3.0), "inside must be a Box"),
-        (lambda: Grid(0.5, Box([0.1], [0.4])), "step must leave a point in"),
-        (lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1)), "reach must be given"),
-        (lambda: OGD(eta=0.1, domain=Grid(0.1, BOX)), "domain must be convex"),
-        (lambda: CertifiedOGD.default(SMOOTH, None, Grid(0.1, BOX)), "domain must be convex"),
         (
-            lambda: CertifiedDualAveraging.default(SMOOTH, None, Grid(0.1, BOX)),
+            lambda: Choices(0.0, 1.0),
+            "choices must have a step, or an entry that can be off: take a",
+        ),
+        (lambda: Choices(step=[0.1, np.nan]), "step"),
+        (lambda: Choices(step=True), "step must be a number, or a vector of numbers, got True"),
+        (
+            lambda: Choices(-1.0, [1.0, 1.0], step=[0.1] * 3),
+            "step must be one, or as many as the others have, got",
+        ),
+        (lambda: Choices(-1.0, step=0.1), "most must be given where the other bound is"),
+        (
+            lambda: Choices(step=[0.1, 0.0]),
+            "least must be given for an entry that can be off or tak",
+        ),
+        (lambda: Choices(step=0.1, off=True), "least must be given for an entry that can be off"),
+        (lambda: Choices(0.5, 1.0, off=1), "off must be True or False, or one per entry, got 1"),
+        (lambda: Choices(0.5, 1.0, off=[]), "off must be True or False, or one per entry"),
+        (
+            lambda: Choices([0.1], [0.4], step=0.5),
+            r"step must be such that a multiple is from least = array\(\[0.1\]\) to most",
+        ),
+        (lambda: LipschitzHull(G_g=1.0, domain=Choices(step=0.1)), "reach must be given"),
+        (lambda: OGD(eta=0.1, domain=Choices(-1.0, [1.0, 1.0], step=0.1)), "domain must be convex"),
+        (
+            lambda: CertifiedOGD.default(SMOOTH, None, Choices(-1.0, [1.0, 1.0], step=0.1)),
             "domain must be convex",
         ),
         (
-            lambda: MovingBalls.default(SMOOTH, None, Grid(0.1, BOX), cost_curvature=1.0),
+            lambda: CertifiedDualAveraging.default(
+                SMOOTH, None, Choices(-1.0, [1.0, 1.0], step=0.1)
+            ),
             "domain must be convex",
         ),
         (
-            lambda: LipschitzHull(G_g=1.0, domain=Grid(0.1, BOX)).init(np.array([0.05, 0.0])),
+            lambda: MovingBalls.default(
+                SMOOTH, None, Choices(-1.0, [1.0, 1.0], step=0.1), cost_curvature=1.0
+            ),
+            "domain must be convex",
+        ),
+        (
+            lambda: LipschitzHull(G_g=1.0, domain=Choices(-1.0, [1.0, 1.0], step=0.1)).init(
+                np.array([0.05, 0.0])
+            ),
             "x1 must be in the domain",
         ),
     ],
@@ -270,7 +300,7 @@ def test_bad_input_is_one_sentence(make, sentence):
 @pytest.mark.parametrize("rule", [CertifiedOGD, CertifiedDualAveraging])
 def test_rows_on_a_grid_are_played_and_their_regret_is_below_what_was_observed(rule):
     # The best feasible action is (0.5, 0.3); of those on the grid it is (0.4, 0.2).
-    known = CurvatureRows(beta=0.0, rows=2, domain=Grid(0.2, BOX))
+    known = CurvatureRows(beta=0.0, rows=2, domain=Choices(-1.0, [1.0, 1.0], step=0.2))
     controller = Controller(rule(knowledge=known, radius=1.5), start=[0.0, 0.0])
     paid = 0.0
     for _ in range(50):
@@ -299,7 +329,7 @@ def attack(rng, grids, turns=120):
         a = rng.normal(size=(6, d))
         a /= np.linalg.norm(a, axis=1)[:, None]
         b = rng.uniform(0.1, 1.0, size=6)
-        grid = Grid(rng.uniform(0.01, 0.3, size=d), Box(np.full(d, -2.0), np.full(d, 2.0)))
+        grid = Choices(np.full(d, -2.0), np.full(d, 2.0), step=rng.uniform(0.01, 0.3, size=d))
         player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=grid))
         state = player.init(np.zeros(d))
         for proposal in rng.normal(size=(turns, d)) * 10.0 ** rng.uniform(-1, 1, size=(turns, 1)):
@@ -312,7 +342,9 @@ def attack(rng, grids, turns=120):
 
 def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
     # g(0.5; 0) = -0.05 was read; in the context 0.1 that may be +0.05, and 0.25 is certified.
-    known = ContextHull(G_g=1.0, domain=Grid(0.25, BOX), context=Column(adds=1.0))
+    known = ContextHull(
+        G_g=1.0, domain=Choices(-1.0, [1.0, 1.0], step=0.25), context=Column(adds=1.0)
+    )
     player = RegionFilter(knowledge=known)
     state = player.init(np.zeros(2))
     state, _ = player.announce(state, player.read_context(state, 0.0, current=True))
@@ -325,7 +357,9 @@ def test_an_action_that_was_feasible_does_not_stay_in_a_harsher_context():
 
 
 def test_no_way_back_leads_between_grid_points(tmp_path):
-    known = LipschitzHull(G_g=1.0, domain=Grid(0.05, BOX), errors=Errors(drift=0.02))
+    known = LipschitzHull(
+        G_g=1.0, domain=Choices(-1.0, [1.0, 1.0], step=0.05), errors=Errors(drift=0.02)
+    )
     path = tmp_path / "steps.jsonl"
     controller = Controller(RegionFilter(knowledge=known), start=[0.0, 0.0], journal=path)
     hows = set()
@@ -354,7 +388,7 @@ def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
         a = rng.normal(size=(4, d))
         a /= np.linalg.norm(a, axis=1)[:, None]
         b = rng.uniform(0.15, 0.9, size=4)
-        grid = Grid(0.1, Box(np.full(d, -1.0), np.full(d, 1.0)))
+        grid = Choices(np.full(d, -1.0), np.full(d, 1.0), step=0.1)
         known = ContextHull(G_g=1.0, domain=grid, context=kind, start_bound=-0.05)
         controller, now = Controller(RegionFilter(knowledge=known), np.zeros(d), context=0.0), 0.0
         for proposal in rng.normal(size=(60, d)) * 3.0:
@@ -373,7 +407,7 @@ def test_in_every_context_that_the_start_bears_there_is_a_grid_point(kind):
 @pytest.mark.parametrize("order", ["hold", "retreat", "missing", "go on"])
 @pytest.mark.parametrize("drift", [0.0, 0.001])
 def test_after_an_action_of_ones_own_off_the_grid_the_next_is_on_it(drift, order, own):
-    grid = Grid(0.0625, BOX)
+    grid = Choices(-1.0, [1.0, 1.0], step=0.0625)
     known = LipschitzHull(G_g=1.0, domain=grid, errors=Errors(drift=drift))
     live = Controller(RegionFilter(knowledge=known), [0.0, 0.0], on_contradiction="record")
     for t in range(8):
@@ -396,63 +430,68 @@ def test_after_an_action_of_ones_own_off_the_grid_the_next_is_on_it(drift, order
 
 
 def test_off_or_by_hand():
-    # Off below 3, at least 6, at most 32; with steps of 5 the largest is 31.
-    each, steps = OffOr([6.0] * 4, 32.0), OffOr(6.0, [32.0] * 4, step=5.0)
+    # Off below 3, at least 6, at most 32; of multiples of 5 the least is 10, the largest 30.
+    each, steps = Choices([6.0] * 4, 32.0, off=True), Choices(6.0, [32.0] * 4, step=5.0, off=True)
     x = np.array([2.9, 3.0, 33.0, -8.0])
     assert each.project(x).tolist() == [0.0, 6.0, 32.0, 0.0]
-    assert steps.project(x).tolist() == [0.0, 6.0, 31.0, 0.0]
-    assert steps.project(np.array([8.6, 8.4, 30.9, 1.0])).tolist() == [11.0, 6.0, 31.0, 0.0]
+    assert steps.project(x).tolist() == [0.0, 0.0, 30.0, 0.0]
+    assert steps.project(np.array([12.6, 4.9, 5.0, 1.0])).tolist() == [15.0, 0.0, 10.0, 0.0]
     x = np.array([2.0, 7.0, 40.0, 0.0])
     assert [ends.tolist() for ends in each.bracket(x)] == [[0, 7, 32, 0], [6, 7, 32, 0]]
-    assert [ends.tolist() for ends in steps.bracket(x)] == [[0, 6, 31, 0], [6, 11, 31, 0]]
+    assert [ends.tolist() for ends in steps.bracket(x)] == [[0, 0, 30, 0], [10, 10, 30, 0]]
     assert each.minimize_linear(np.array([1.0, -1.0, 0.0, -1.0])).tolist() == [0, 32, 0, 32]
     assert each.inside == steps.inside == Box([0.0] * 4, [32.0] * 4)
-    assert OffOr(6.0, 32.0).inside is None
-    assert OffOr(6.0, 32.0).dimension is None
+    assert Choices(6.0, 32.0, off=True).inside is None
+    assert Choices(6.0, 32.0, off=True).dimension is None
     assert each.contains(np.array([-0.0, 0.0, 6.0, 32.0]))
     for wrong in (5.9, 32.1, -6.0, np.nan, np.inf):
         assert not each.contains(np.array([wrong, 0.0, 0.0, 0.0]))
-    assert OffOr([3.0], 3.0).project(np.array([2.0])) == [3.0]
+    assert Choices([3.0], 3.0, off=True).project(np.array([2.0])) == [3.0]
     with pytest.raises(ValueError, match="the point must have 4 entries, got shape \\(3,\\)"):
         each.contains(np.zeros(3))
 
 
 def test_the_points_that_are_tried_of_off_or_by_hand():
     # Two entries are between off and 6; x, and x with one entry off, are tried, too.
-    found = OffOr([6.0] * 3, 32.0).around(np.array([2.0, 4.0, 9.0]), np.array([7.0, 0.0, 8.0]))
+    found = Choices([6.0] * 3, 32.0, off=True).around(
+        np.array([2.0, 4.0, 9.0]), np.array([7.0, 0.0, 8.0])
+    )
     corners = {(a, b, 9.0) for a in (0.0, 6.0) for b in (0.0, 6.0)}
     others = {(7.0, 0.0, 8.0), (0.0, 0.0, 8.0), (7.0, 0.0, 0.0), (7.0, 6.0, 8.0)}
     found = {tuple(p) for p in found.tolist()}
     assert corners | others <= found
-    assert all(OffOr(6.0, 32.0).contains(np.array(p)) for p in found)
+    assert all(Choices(6.0, 32.0, off=True).contains(np.array(p)) for p in found)
 
 
 def test_one_step_of_off_or_by_hand():
     # The ball of radius 0.5 around 0 holds 0.5 of one entry, and not 0.4 of both.
-    known = LipschitzHull(G_g=1.0, domain=OffOr([0.4, 0.4], 1.0))
+    known = LipschitzHull(G_g=1.0, domain=Choices([0.4, 0.4], 1.0, off=True))
     memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -0.5, None, known.errors))
     region = known.region(memory, known.errors)
     found = region.nearest(np.array([1.0, 0.5]))
-    assert found == pytest.approx([0.447214, 0.0], abs=1e-6)  # the region's nearest, one off
+    assert found == pytest.approx([0.5, 0.0], abs=1e-9)  # one off, the other as far as the ball
     assert region.nearest(np.array([0.45, 0.1])).tolist() == [0.45, 0.0]
     assert not region.contains(np.array([0.3, 0.0]))
 
 
 CHOICES = [
-    OffOr(6.0, 32.0),
-    OffOr([0.1, 0.7, 0.2], 1.0, step=0.3),
-    OffOr(1e-300, 1e150),
-    OffOr(5e-324, 1.0),
-    OffOr(1e-300, 1e-298, step=1e-301),
-    OffOr(1e150, 1e151, step=1e149),
-    OffOr(3.0, 3.0),
-    OffOr(5e-324, 1e-322, step=5e-324),
-    Grid(0.1),
-    Grid(1e-300),
-    Grid(5e-324),
-    Grid(1e150),
-    Grid(0.3, Box([-1.0] * 3, [1.0] * 3)),
-    Grid(1e-300, Box([-1e-290] * 3, [1e-290] * 3)),
+    Choices(6.0, 32.0, off=True),
+    Choices([0.1, 0.7, 0.2], 1.0, step=0.3, off=True),
+    Choices(1e-300, 1e150, off=True),
+    Choices(5e-324, 1.0, off=True),
+    Choices(1e-300, 1e-298, step=1e-301, off=True),
+    Choices(1e150, 1e151, step=1e149, off=True),
+    Choices(3.0, 3.0, off=True),
+    Choices(5e-324, 1e-322, step=5e-324, off=True),
+    Choices(step=0.1),
+    Choices(step=1e-300),
+    Choices(step=5e-324),
+    Choices(step=1e150),
+    Choices([-1.0] * 3, [1.0] * 3, step=0.3),
+    Choices([-1e-290] * 3, [1e-290] * 3, step=1e-300),
+    Choices([-1.0, 0.3, 0.2], 1.0, step=[0.0, 0.1, 0.0], off=[False, False, True]),
+    Choices(0.25, [1.0, 1.0, 1e150], step=[0.1, 0.0, 1e148], off=[True, True, False]),
+    Choices([0.0, 5e-324, -1e150], 1e150, step=[1e140, 0.0, 0.0], off=[False, True, False]),
 ]
 
 
@@ -474,47 +513,74 @@ def test_what_is_projected_is_a_choice_and_the_nearest(choices):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: OffOr(0.0, 1.0), "least must be above 0, got 0.0"),
-        (lambda: OffOr([1.0, -1.0], 3.0), "least must be above 0"),
-        (lambda: OffOr(2.0, 1.0), "least must be at most most = 1.0, got 2.0"),
-        (lambda: OffOr([1.0, 3.0], [2.0, 2.0]), "least must be at most most"),
-        (lambda: OffOr([1.0, 2.0], [3.0] * 3), "most must be one number, or as many as least"),
-        (lambda: OffOr([1.0, 1.0], 3.0, 0.0), "step must be above 0, got 0.0"),
-        (lambda: OffOr(1.0, 3.0, 1e-20), r"step must be at least 2\*\*-48 of most, got 1e-20"),
-        (lambda: OffOr(1.0, np.inf), "most must be finite"),
-        (lambda: OffOr(None, 1.0), "least must be a number, or a vector of numbers, got None"),
-        (lambda: Grid(1e-30, Box([0.0], [1.0])), r"step must be at least 2\*\*-50 of the largest"),
         (
-            lambda: LeaderFollower(G_g=1.0, domain=OffOr(6.0, 32.0), reach=64.0),
+            lambda: Choices(0.0, 1.0, off=True),
+            "least must be above 0 for an entry that can be off, got 0.0",
+        ),
+        (lambda: Choices([1.0, -1.0], 3.0, off=True), "least must be above 0 for an entry"),
+        (lambda: Choices(2.0, 1.0, off=True), "least must be at most most = 1.0, got 2.0"),
+        (lambda: Choices([1.0, 3.0], [2.0, 2.0], off=True), "least must be at most most"),
+        (
+            lambda: Choices([1.0, 2.0], [3.0] * 3, off=True),
+            "most must be one, or as many as the others",
+        ),
+        (
+            lambda: Choices([1.0, 1.0], 3.0, step=-0.1, off=True),
+            "step must be at least 0, got -0.1",
+        ),
+        (
+            lambda: Choices(1.0, 3.0, step=1e-20, off=True),
+            r"step must be 0, or at least 2\*\*-50 of least and of most, got 1e-20",
+        ),
+        (lambda: Choices(1.0, np.inf, off=True), "most must be finite"),
+        (
+            lambda: Choices(None, 1.0, off=True),
+            "least must be given where the other bound is, got None",
+        ),
+        (
+            lambda: Choices([0.0], [1.0], step=1e-30),
+            r"step must be 0, or at least 2\*\*-50 of least",
+        ),
+        (
+            lambda: LeaderFollower(G_g=1.0, domain=Choices(6.0, 32.0, off=True), reach=64.0),
             "domain must be of known dimension, with a box",
         ),
-        (lambda: LipschitzHull(G_g=1.0, domain=OffOr(6.0, 32.0)), "reach must be given"),
+        (
+            lambda: LipschitzHull(G_g=1.0, domain=Choices(6.0, 32.0, off=True)),
+            "reach must be given",
+        ),
         (
             lambda: RegionFilter(
-                knowledge=LipschitzHull(G_g=1.0, domain=OffOr([2.0, 6.0], 9.0)), ramp=5.0
+                knowledge=LipschitzHull(G_g=1.0, domain=Choices([2.0, 6.0], 9.0, off=True)),
+                ramp=5.0,
             ),
             "ramp must be at least 6, because entry 1 leaves 0 in one step of 6",
         ),
         (
             lambda: RegionFilter(
-                knowledge=LipschitzHull(G_g=1.0, domain=OffOr([2.0, 6.0], 9.0)), ramp=[7.0] * 3
+                knowledge=LipschitzHull(G_g=1.0, domain=Choices([2.0, 6.0], 9.0, off=True)),
+                ramp=[7.0] * 3,
             ),
             "ramp must be one number, or 2 as the domain has",
         ),
         (
-            lambda: Curvature(beta=2.0, domain=Grid(1.0, BOX), errors=Errors(drift=0.1)),
+            lambda: Curvature(
+                beta=2.0, domain=Choices(-1.0, [1.0, 1.0], step=1.0), errors=Errors(drift=0.1)
+            ),
             "domain must be convex for Curvature, which under drift may certify no choice",
         ),
         (
             lambda: Together(
                 rows=[LipschitzHull(G_g=1.0, reach=2.0, errors=Errors(drift=0.1))],
-                domain=Grid(1.0, BOX),
+                domain=Choices(-1.0, [1.0, 1.0], step=1.0),
             ),
             "domain must be convex for Together, which under drift may certify no choice",
         ),
         (
             lambda: ContextHull(
-                G_g=1.0, domain=Grid(1.0, BOX), context=Columns([Column(G_c=1.0)], joint=True)
+                G_g=1.0,
+                domain=Choices(-1.0, [1.0, 1.0], step=1.0),
+                context=Columns([Column(G_c=1.0)], joint=True),
             ),
             "domain must be convex for ContextHull, which in joint contexts",
         ),
@@ -539,7 +605,9 @@ def test_under_drift_a_curvature_may_leave_no_choice_and_a_region_that_is_not_em
 
 
 @pytest.mark.parametrize(
-    "choices", [Grid(0.25, Box([0.0, 0.0], [1.0, 1.0])), OffOr([0.25, 0.25], 1.0)], ids=repr
+    "choices",
+    [Choices([0.0, 0.0], [1.0, 1.0], step=0.25), Choices([0.25, 0.25], 1.0, off=True)],
+    ids=repr,
 )
 @pytest.mark.parametrize("start_bound", [None, -0.2])
 def test_under_drift_there_is_a_choice_whenever_the_hull_is_not_empty(choices, start_bound):
@@ -573,7 +641,10 @@ def test_under_drift_there_is_a_choice_whenever_the_hull_is_not_empty(choices, s
 
 def test_probes_are_played_on_choices_and_measure_slopes():
     # The slope of g = 0.6 x + 0.8 y - 0.5 is measured by steps of the grid alone.
-    for choices in (Grid(0.0625, BOX), OffOr([0.125, 0.125], 1.0, step=0.0625)):
+    for choices in (
+        Choices(-1.0, [1.0, 1.0], step=0.0625),
+        Choices([0.125, 0.125], 1.0, step=0.0625, off=True),
+    ):
         live = Controller(ValuesFollower(G_g=1.0, domain=choices), [0.0, 0.0])
         for _ in range(60):
             x = live.ask()
@@ -588,7 +659,11 @@ def test_probes_are_played_on_choices_and_measure_slopes():
 
 
 @pytest.mark.parametrize("rule", [LeaderFollower, ValuesFollower])
-@pytest.mark.parametrize("choices", [Grid(0.125, BOX), OffOr([0.25, 0.25], 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "choices",
+    [Choices(-1.0, [1.0, 1.0], step=0.125), Choices([0.25, 0.25], 1.0, off=True)],
+    ids=repr,
+)
 @pytest.mark.parametrize(
     "need", ["value_error", "start_bound", "missing", "within", "context", "context and drift"]
 )
@@ -638,7 +713,7 @@ def test_choices_go_with_every_need(need, choices, rule, tmp_path):
 
 
 def test_a_fleet_reopens_on_choices(tmp_path):
-    choices = OffOr([0.25, 0.25], 1.0, step=0.125)
+    choices = Choices([0.25, 0.25], 1.0, step=0.125, off=True)
     player = LeaderFollower(G_g=1.0, domain=choices)
     path = tmp_path / "fleet.jsonl"
     fleet = Fleet(player, [[0.0, 0.0], [0.25, 0.0]], journal=path)
@@ -658,10 +733,10 @@ def test_a_fleet_reopens_on_choices(tmp_path):
 
 
 def test_a_set_without_a_choice_is_refused_in_a_sentence():
-    known = LipschitzHull(G_g=1.0, domain=OffOr([0.25, 0.25], 1.0))
+    known = LipschitzHull(G_g=1.0, domain=Choices([0.25, 0.25], 1.0, off=True))
     live = Controller(RegionFilter(knowledge=known), [0.25, 0.25])
     live.ask()
-    with pytest.raises(EmptyRegionError, match="no certified action is in OffOr"):
+    with pytest.raises(EmptyRegionError, match="no certified action is in Choices"):
         live.tell(
             constraint_value=-0.2,
             constraint_subgradient=[0.6, 0.8],
@@ -673,7 +748,7 @@ def test_a_set_without_a_choice_is_refused_in_a_sentence():
 @pytest.mark.parametrize("d", [20, 60])
 def test_in_many_dimensions_choices_are_found_without_trying_all(d):
     a, least = np.full(d, d**-0.5), 0.2
-    choices = OffOr(np.full(d, least), 1.0)
+    choices = Choices(np.full(d, least), 1.0, off=True)
     player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, domain=choices))
     state, room = player.init(np.zeros(d)), 0.25 * d**0.5
     assert len(choices.around(np.full(d, 0.1), np.zeros(d))) <= 256 + 5 * d + 2
@@ -692,7 +767,7 @@ def test_four_chargers_are_never_between_off_and_6_amperes():
     steep, between, used = 3.0**0.5, 0, []
     for seed in (0, 1):
         rng = np.random.default_rng(seed)
-        chargers = OffOr([6.0] * 4, 32.0)
+        chargers = Choices([6.0] * 4, 32.0, off=True)
         live = Controller(LeaderFollower(G_g=steep, domain=chargers), np.zeros(4))
         for t in range(1500):
             x = live.ask()
@@ -709,13 +784,185 @@ def test_four_chargers_are_never_between_off_and_6_amperes():
     assert np.mean(used) > 0.9
 
 
+# --- entries of different kinds ------------------------------------------------------------------
+
+MIXED = Choices([-1.0, 0.25, -1.0], 1.0, step=[0.25, 0.0, 0.0], off=[False, True, False])
+"""A tap in steps, a machine that is off or from 0.25 to 1, and a valve."""
+
+
+def test_entries_of_different_kinds_by_hand():
+    x = np.array([0.3, 0.1, 0.37])
+    assert MIXED.project(x).tolist() == [0.25, 0.0, 0.37]
+    assert [ends.tolist() for ends in MIXED.bracket(x)] == [[0.25, 0.0, 0.37], [0.5, 0.25, 0.37]]
+    assert MIXED.contains(np.array([0.25, 0.3, 0.37]))
+    for wrong in ([0.3, 0.0, 0.0], [0.25, 0.1, 0.0], [0.25, 0.0, 1.1], [0.25, -0.3, 0.0]):
+        assert not MIXED.contains(np.array(wrong))
+    assert [ends.tolist() for ends in MIXED.find_pieces(MIXED.project(x))] == [
+        [0.25, 0.0, -1.0],
+        [0.25, 0.0, 1.0],
+    ]
+    assert [ends.tolist() for ends in MIXED.find_pieces(np.array([0.5, 0.3, 0.0]))] == [
+        [0.5, 0.25, -1.0],
+        [0.5, 1.0, 1.0],
+    ]
+    assert [gap.tolist() for gap in MIXED.gaps] == [[0.25, 0.25, 0.0], [0.25, 0.0, 0.0]]
+    assert MIXED.inside == Box([-1.0, 0.0, -1.0], [1.0] * 3)
+    assert MIXED.minimize_linear(np.array([1.0, -1.0, -1.0])).tolist() == [-1.0, 1.0, 1.0]
+
+
+def test_a_free_entry_moves_as_far_as_the_steps_beside_it_leave_it_room():
+    # The ball of radius 0.3 around 0: no step of 1 is in it, and the valve goes to its end.
+    steps = Choices([-2.0, -2.0], 2.0, step=[1.0, 0.0])
+    known = LipschitzHull(G_g=1.0, domain=steps)
+    memory = known.observe(known.init(np.zeros(2)), Reading(np.zeros(2), -0.3, None, known.errors))
+    region = known.region(memory, known.errors)
+    for proposal, end in (([2.0, 2.0], 0.3), ([1.2, 0.1], 0.1), ([5.0, -0.25], -0.25)):
+        found = region.nearest(np.array(proposal))
+        assert found[0] == 0.0
+        assert found[1] == pytest.approx(end, abs=1e-9)
+    wide = known.observe(memory, Reading(np.zeros(2), -1.25, None, known.errors))
+    found = known.region(wide, known.errors).nearest(np.array([1.5, 2.0]))
+    assert found == pytest.approx([1.0, 0.75], abs=1e-6)  # of the ball of radius 1.25
+
+
+@pytest.mark.parametrize("kind", ["hull", "curvature", "together", "drift", "context"])
+def test_a_free_entry_is_not_stuck_beside_steps_that_are_infeasible(kind):
+    # 0.6 x + 0.8 y <= 0.5, in steps of 1 for x: the best is (0, 0.625).
+    steps, more = Choices([-1.0, -1.0], 1.0, step=[1.0, 0.0]), {}
+    drift = Errors(drift=0.001)
+    known = {
+        "hull": lambda: LipschitzHull(G_g=1.0, domain=steps),
+        "curvature": lambda: Curvature(beta=0.5, domain=steps),
+        "together": lambda: Together(
+            rows=[LipschitzHull(G_g=1.0, reach=2.0), Curvature(beta=0.0, reach=2.0)], domain=steps
+        ),
+        "drift": lambda: LipschitzHull(G_g=1.0, domain=steps, errors=drift, start_bound=-0.4),
+        "context": lambda: ContextHull(G_g=1.0, domain=steps, context=Column(adds=1.0)),
+    }[kind]()
+    more = {"context": 0.0} if kind == "context" else {}
+    live = Controller(RegionFilter(knowledge=known), [0.0, 0.0], **more)
+    for _ in range(60):
+        x = live.ask()
+        g, s = tilted(x)
+        assert g <= 0
+        assert steps.contains(x)
+        if kind == "together":
+            g, s = [g, 0.3 * g], np.array([s, 0.3 * s])
+        live.tell(constraint_value=g, constraint_subgradient=s, proposal=[0.9, 0.9], **more)
+    assert live.ask()[0] == 0.0
+    assert live.ask()[1] > 0.61
+
+
+def test_in_a_ball_the_nearest_choice_of_every_piece_is_found():
+    # Of all pieces, by hand: the ball of a reading and a box have one multiplier.
+    rng, far = np.random.default_rng(0), 0
+    for _ in range(120):
+        d = int(rng.integers(1, 5))
+        kinds = rng.integers(0, 3, size=d)
+        kinds[0] = max(kinds[0], 1)
+        size = rng.uniform(0.1, 0.4, size=d)
+        choices = Choices(
+            np.where(kinds == 2, size, -3.0), 3.0, np.where(kinds == 1, size, 0.0), kinds == 2
+        )
+        x, radius = choices.project(rng.normal(size=d)), float(rng.uniform(0.1, 0.8))
+        known = LipschitzHull(G_g=1.0, domain=choices)
+        memory = known.observe(known.init(x), Reading(x, -radius, None, known.errors))
+        region = known.region(memory, known.errors)
+        w = x + rng.normal(size=d) * 10.0 ** rng.uniform(-1, 1.5)
+        found = region.nearest(w)
+        assert choices.contains(found)
+        assert region.contains(found)
+        best = min(_distances(choices, kinds, x, radius, w))
+        far += float(np.linalg.norm(found - w)) > best + 1e-3
+        assert float(np.linalg.norm(found - w)) <= best + 0.1
+    assert far <= 6  # where the piece of the best is next to neither
+
+
+def _distances(choices, kinds, x, radius, w):
+    """Yield how far the nearest point of a ball in each piece of choices is from w."""
+    each = []
+    for i, kind in enumerate(kinds):
+        turns = range(-10, 11) if kind == 1 else (0,)
+        fixed = [x[i] + k * np.broadcast_to(choices.step, len(x))[i] for k in turns if kind == 1]
+        fixed = [part for part in fixed if abs(part) <= 3.0]
+        each.append(fixed + [0.0] * int(kind == 2) + [None] * int(kind != 1))
+    for piece in itertools.product(*each):
+        fixed = np.array([part is not None for part in piece])
+        point = np.array([0.0 if part is None else part for part in piece])
+        low = np.where(fixed, point, choices.least)
+        high = np.where(fixed, point, choices.most)
+        more, less = 1e9, 0.0
+        if np.linalg.norm(np.clip(x, low, high) - x) > radius:
+            continue
+        for _ in range(200):  # the nearest is on the way from w to x, drawn into the piece
+            share = 0.5 * (more + less) if less else 0.5 * more
+            point = np.clip((w + share * x) / (1.0 + share), low, high)
+            more, less = (share, less) if np.linalg.norm(point - x) <= radius else (more, share)
+        yield float(np.linalg.norm(np.clip((w + more * x) / (1.0 + more), low, high) - w))
+
+
+@pytest.mark.parametrize("kind", ["hull", "rows", "rows, drift", "curvature", "context", "ramp"])
+def test_attacked_on_entries_of_different_kinds_every_action_is_a_feasible_choice(kind):
+    rng, moved = np.random.default_rng(12), 0.0
+    for _ in range(6):
+        d, m = int(rng.integers(2, 5)), 1 if kind == "curvature" else 2
+        a = rng.normal(size=(m, d))
+        a /= np.linalg.norm(a, axis=1)[:, None]
+        b, kinds = rng.uniform(0.2, 1.0, size=m), rng.integers(0, 3, size=d)
+        kinds[:2] = (1, 0)
+        size = rng.uniform(0.02, 0.2, size=d)
+        choices = Choices(
+            np.where(kinds == 2, size, -2.0), 2.0, np.where(kinds == 1, size, 0.0), kinds == 2
+        )
+        hull = LipschitzHull(G_g=1.0, domain=choices)
+        known = {
+            "rows": Together(rows=[LipschitzHull(G_g=1.0, reach=8.0)] * m, domain=choices),
+            "rows, drift": Together(
+                rows=[
+                    LipschitzHull(
+                        G_g=1.0, reach=8.0, start_bound=0.1 - b.min(), errors=Errors(drift=0.02)
+                    )
+                ]
+                * m,
+                domain=choices,
+            ),
+            "curvature": Curvature(beta=0.3, domain=choices),
+            "context": ContextHull(G_g=1.0, domain=choices, context=Column(G_c=1.0)),
+        }.get(kind, hull)
+        ramp = 0.25 if kind == "ramp" else None
+        first = {"context": 0.0} if kind == "context" else {}
+        live = Controller(RegionFilter(knowledge=known, ramp=ramp), np.zeros(d), **first)
+        now, x = 0.0, np.zeros(d)
+        for proposal in rng.normal(size=(40, d)) * 10.0 ** rng.uniform(-1.5, 1, size=(40, 1)):
+            before, x = x, live.ask()
+            values = a @ x - b - now
+            i = int(values.argmax())
+            assert values[i] <= 0
+            assert choices.contains(x)
+            assert ramp is None or np.linalg.norm(x - before) <= ramp * (1 + 1e-12)
+            moved += float(np.linalg.norm(x - before))
+            told = (values, a) if kind.startswith("rows") else (float(values[i]), a[i])
+            if kind == "rows, drift":
+                now = float(np.clip(now + rng.uniform(-0.02, 0.01), -0.1, 0.0))
+            if kind == "context":  # what gets milder
+                now += float(rng.uniform(0.0, 0.02))
+                first = {"context": -now}
+            live.tell(
+                constraint_value=told[0], constraint_subgradient=told[1], proposal=proposal, **first
+            )
+    assert moved > 20.0
+
+
 def test_the_checker_knows_choices_by_hand():
-    off_or = {"class": "OffOr", "least": [6.0, 3.0], "most": 32.0, "step": None}
-    steps = {"class": "OffOr", "least": 6.0, "most": [32.0, 20.0], "step": 5.0}
-    grid = {"class": "Grid", "step": [0.1], "inside": None}
+    off_or = {"class": "Choices", "least": [6.0, 3.0], "most": 32.0, "step": 0.0, "off": True}
+    steps = {"class": "Choices", "least": 6.0, "most": [32.0, 20.0], "step": 5.0, "off": True}
+    grid = {"class": "Choices", "least": None, "most": None, "step": [0.1, 0.1], "off": False}
+    mixed = {"class": "Choices", "least": [0.0, -1.0], "most": 1.0, "step": [0.0, 0.5]}
+    mixed["off"] = {"tuple": [False, False]}
     for known, good, bad in (
         (off_or, [(0.0, -0.0), (6.0, 3.0), (32.0, 31.9)], [(5.9, 3.0), (6.0, 32.1), (0.0, -3.0)]),
-        (steps, [(0.0, 6.0), (31.0, 16.0)], [(8.0, 6.0), (36.0, 6.0), (6.0, 21.0), (1.0, 0.0)]),
+        (steps, [(0.0, 10.0), (30.0, 20.0)], [(8.0, 10.0), (35.0, 10.0), (5.0, 0.0), (10.0, 25.0)]),
+        (mixed, [(0.37, -0.5), (1.0, 1.0)], [(0.37, 0.25), (1.1, 0.0), (-0.1, 0.5), (0.0, -1.5)]),
         (grid, [(0.1, 0.2), (-0.0, -0.7000000000000001)], [(0.1, 0.25), (1e300, 0.0)]),
     ):
         for points, is_good in ((good, True), (bad, False)):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from surefoot import Feedback
+from surefoot.core.plain import decode, encode, json_plain
 from surefoot.knowledge import (
     AnnouncedDrift,
+    Choices,
     Column,
     ContextHull,
     Curvature,
@@ -151,3 +153,75 @@ def test_a_bound_on_the_start_of_a_row_is_not_one_on_what_somebody_else_played_f
     seen = Feedback(None, g, s, proposal=far, action=far)
     with pytest.raises(ValueError, match="action must be the start until it was measured"):
         player.update(player.init(np.zeros(1)), seen)
+
+
+# --- reasons, errors and what stands --------------------------------------------------------------
+
+
+def test_the_reason_has_a_part_for_every_row():
+    rows = (LipschitzHull(G_g=1.0, reach=2.0), Curvature(beta=1.0, reach=2.0))
+    known, x = Together(rows=rows), np.zeros(2)
+    g, s = np.array([-0.5, -0.75]), np.array([[1.0, 0.0], [0.5, 0.0]])
+    _, region = see(known, known.init(x), x, g, s)
+    p = region.nearest(np.array([0.25, 0.0]))
+    reason = region.certificate(p, True)
+    first, second = (row.certificate(p, True) for row in region.rows)
+    assert reason.rows == (first, second)
+    assert (reason.bound, reason.cut) == (max(first.bound, second.bound), True)
+    assert first.bound == pytest.approx(-0.25)
+    assert second.bound == pytest.approx(-0.75 + 0.125 + 0.5 * 0.0625)
+    assert reason.tightest == 0
+    assert str(reason) == f"{first} (this is limit 0; the other one will be at most -0.594)"
+    assert reason.facts["limits"] == "this is limit 0; the other one will be at most -0.594"
+    assert list(reason.facts)[:-1] == list(first.facts)
+    assert reason.room == 0.25
+    assert decode(encode(reason)) == reason
+    assert json_plain(reason)["rows"][1]["beta"] == 1.0
+    alone = Together(rows=rows[:1])
+    _, region = see(alone, alone.init(x), x, g[:1], s[:1])
+    assert str(region.certificate(p)).endswith("(this is the only one)")
+
+
+def test_readings_are_judged_by_the_errors_of_their_rows():
+    shared = {"G_g": 1.0, "reach": 2.0}
+    rows = tuple(
+        LipschitzHull(**shared, errors=Errors(value=value, drift=drift, evaluation=0.125))
+        for value, drift in ((0.5, 0.25), (0.0625, 0.125))
+    )
+    known = Together(rows=rows)
+    assert known.errors == Errors(value=0.5, drift=0.25, evaluation=0.125)
+    g = np.array([-1.0, -0.25])
+    assert known.bound_reading(g, known.errors) == (-0.3125, -0.0625)
+    told = known.errors.of_round(Feedback(value_error=0.25))
+    assert known.bound_reading(g, told) == (-0.5, 0.125)  # of every row
+    assert [row.errors.drift for row in known.every(3).rows] == [0.75, 0.375]
+    assert known.every(3).errors.drift == 0.75
+    assert [row.errors.value for row in known.every(3).rows] == [0.5, 0.0625]
+
+
+def test_where_every_row_bounds_the_start_it_is_certified_for_ever():
+    rows = tuple(
+        LipschitzHull(G_g=1.0, reach=4.0, start_bound=-0.2, errors=Errors(drift=0.05))
+        for _ in range(2)
+    )
+    known, x = Together(rows=rows), np.zeros(1)
+    memory = known.init(x)
+    for values, at in (([-0.5, -0.3], 0.0), ([-0.75, -0.3], 0.25)):
+        x = np.array([at])
+        memory = known.observe(memory, Reading(x, np.array(values), None, known.errors))
+    for _ in range(9):
+        memory = known.age(memory, x)
+    region = known.region(memory, known.errors)
+    start = np.zeros(1)
+    assert region.contains(start)
+    assert region.certificate(start).bound <= 0
+    assert any((point == start).all() for point in region.insides)
+    half = Together(rows=(rows[0], Curvature(beta=0.0, reach=4.0, errors=Errors(drift=0.05))))
+    assert half.standing(start) is None
+    assert half.region(half.init(start), half.errors).standing is None
+
+
+def test_rows_have_no_choices_of_their_own():
+    hull = LipschitzHull(G_g=1.0, domain=Choices([0.0], 1.0, step=0.25))
+    with pytest.raises(ValueError, match="give them once, as the domain of all rows"):
+        Together(rows=(hull, hull))

@@ -26,7 +26,9 @@ from surefoot.knowledge import (
 from surefoot.knowledge.context import as_contexts
 from surefoot.knowledge.context_hull import KEPT
 from surefoot.knowledge.mean_ball import find_mean_ball
+from surefoot.knowledge.nearest import EVERYWHERE, draw_back
 from surefoot.rules import RegionFilter
+from surefoot.sets import Box
 
 KINDS = [
     Columns([Column(adds=1.0)]),
@@ -581,7 +583,7 @@ ONE = Columns([Column(G_c=0.5)])
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: ONE.read([1.0, 2.0], np.zeros(1)), "must be one number, got 2"),
+        (lambda: ONE.read([1.0, 2.0], np.zeros(1)), "must be one number, one per column, got 2"),
         (lambda: ONE.read(math.nan, None), "context"),
         (lambda: ONE.read("warm", None), "context must be"),
         (
@@ -640,3 +642,26 @@ def test_a_drift_after_one_that_was_not_told_is_refused() -> None:
         player.read_context(state, 0.1)
     told = player.read_context(state, 0.1, current=True)
     assert told.place[0] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_was_certified_once_is_so_when_it_is_asked_again(seed: int) -> None:
+    rng, d = np.random.default_rng(seed), 6
+    start, way = np.full(d, 5.0), np.full(d, 5.1)
+    box = Box(np.zeros(d), np.full(d, 8.0))
+    known = ContextHull(G_g=1.0, domain=box, start_bound=-0.3, context=Column(G_c=0.3))
+    memory = known.announce(known.init(start), at(0.0))
+    for t in range(40):
+        x = start + rng.uniform(-0.3, 0.3, d) * (t > 0)
+        value = 0.9 * float(np.linalg.norm(x - way)) - 0.55 + 0.05 * math.sin(t / 5)
+        memory = known.observe(memory, Reading(x, value, None, known.errors))
+        memory = known.announce(memory, at(math.sin((t + 1) / 5)))
+    region = known.region(memory, known.errors)
+    inside = region.x if region.contains(region.x) else start
+    for _ in range(20):
+        far = start + rng.uniform(-1.0, 1.0, d)
+        edge = draw_back(region.contains, EVERYWHERE, inside, far)
+        assert edge is not None
+        for share in np.linspace(0.3, 0.9, 12):  # none of them is certified
+            region.contains(edge + share * (far - edge) + 0.01 * rng.normal(size=d))
+        assert region.contains(edge)

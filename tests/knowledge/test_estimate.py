@@ -11,11 +11,11 @@ from surefoot import Ball, Constants, Feedback, LeaderFollower
 from surefoot.certified import Certified
 from surefoot.guarantees import Estimated
 from surefoot.knowledge import (
+    Choices,
     Errors,
     EstimatedCertificate,
     EstimatedCurvature,
     EstimatedHull,
-    Grid,
     LipschitzHull,
     LogCertificate,
     Reading,
@@ -796,7 +796,10 @@ def test_the_regret_promise_is_what_costs_differ_by():
         ({"errors": Errors(drift=0.1)}, "drift must be 0 for EstimatedHull"),
         ({"convex": False}, "EstimatedHull assumes a convex g"),
         ({"domain": None}, "domain must be a bounded set where G_g is unknown: a Ball"),
-        ({"domain": Grid(0.5)}, "domain must be a bounded set where G_g is unknown: a Ball"),
+        (
+            {"domain": Choices(step=0.5)},
+            "domain must be a bounded set where G_g is unknown: a Ball",
+        ),
         ({"start_bound": 0.0}, "start_bound must be below 0, got 0.0"),
     ],
 )

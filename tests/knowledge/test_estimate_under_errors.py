@@ -12,7 +12,7 @@ import pytest
 from tests.knowledge.test_estimate import HAND, Kinked, see
 
 from surefoot import Ball, Certified, Feedback
-from surefoot.knowledge import EmptyRegionError, Errors, EstimatedHull, Grid, LogCertificate
+from surefoot.knowledge import Choices, EmptyRegionError, Errors, EstimatedHull, LogCertificate
 from surefoot.proposers import Leader, Probing
 from surefoot.proposers.proposals import Proposals
 from surefoot.sets import Box
@@ -49,7 +49,9 @@ class Attack:
         """A ball that holds the set, a box that does not, or a grid in one."""
         low, high = -self.rng.uniform(0.2, 1.0, self.d), self.rng.uniform(0.2, 1.0, self.d)
         box = Box(low, high)
-        return [Ball(1.0), box, Grid(0.0625, box)][int(self.rng.integers(3))]
+        return [Ball(1.0), box, Choices(box.lower, box.upper, step=0.0625)][
+            int(self.rng.integers(3))
+        ]
 
     def g(self, x: np.ndarray) -> Fraction:
         """g, exactly."""
@@ -70,7 +72,7 @@ class Attack:
             return Feedback()
         g, s = self.limit(x)
         value, within = g + self.err(), None
-        if self.rng.random() < 0.1 and not isinstance(self.knowledge.domain, Grid):
+        if self.rng.random() < 0.1 and not isinstance(self.knowledge.domain, Choices):
             within = Ball(0.3, x)
         if self.proposer == "values":
             return Feedback(self.rng.normal(-0.5, 1.0, self.d), value, within=within)
@@ -84,7 +86,7 @@ class Attack:
         proposer: Any = Proposals()
         if self.proposer == "values":
             domain = self.knowledge.domain
-            inside = domain.inside if isinstance(domain, Grid) else domain
+            inside = domain.inside if isinstance(domain, Choices) else domain
             proposer = Probing(leader=Leader(domain=inside))
         player = Certified(proposer=proposer, knowledge=self.knowledge)
         self.knowledge = player.knowledge

@@ -13,6 +13,7 @@ from surefoot.knowledge import (
     Anchor,
     AnnouncedDrift,
     AverageLimit,
+    Choices,
     Column,
     Columns,
     ContextCurvature,
@@ -20,7 +21,6 @@ from surefoot.knowledge import (
     Curvature,
     EmptyRegionError,
     Errors,
-    Grid,
     HullMemory,
     LipschitzHull,
     OnePoint,
@@ -32,7 +32,7 @@ from surefoot.knowledge import (
 )
 from surefoot.knowledge.hull import Ladder
 from surefoot.knowledge.nearest import KnownSets
-from surefoot.knowledge.ramp import _choose_anchor, _step_back
+from surefoot.knowledge.ramp import _choose_anchor, _step_back, find_way
 from surefoot.proposers import Leader
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import (
@@ -225,6 +225,99 @@ def test_a_step_back_is_certified_from_as_far_as_theorem_r_allows(joint):
         slack = -level / Fraction(G_g)
         assert slack >= 0
         assert sum(part * part for part in off_mean) <= slack**2
+
+
+def test_the_way_in_an_unknown_context_by_hand():
+    # v = 0.1 and alpha = 0.3: from 0.3 a ramp of 0.1 is a third of the way, then a half of it.
+    known = ContextHull(G_g=1.0, reach=4.0, start_bound=-0.3, context=Column(adds=1.0, changes=0.1))
+    start = Anchor(np.zeros(1), -0.3, 0)
+    for x, share, bound in ((0.3, 1 / 3, -1 / 30), (0.2, 0.5, -0.1), (0.1, 1.0, -0.3)):
+        way = find_way(known, np.array([x]), start, 0.1, True)
+        np.testing.assert_allclose([way.point[0], way.share], [x - 0.1, share], rtol=1e-9)
+        np.testing.assert_allclose(way.bound, bound, rtol=1e-9)
+    # An action that nobody certified may be outside already; without a ramp the start is there.
+    assert find_way(known, np.array([0.3]), start, 0.1, False).bound == math.inf
+    assert find_way(known, np.array([0.3]), start, None, False)[1:] == (1.0, -0.3)
+    # With ramps of their own each entry goes its share of the way that is the slowest.
+    way = find_way(known, np.array([0.3, 0.1]), Anchor(np.zeros(2), -0.3, 0), (0.1, 0.2), True)
+    np.testing.assert_allclose(way.point, [0.2, 0.2 / 3], rtol=1e-9)
+
+
+def test_the_way_in_an_unknown_context_is_certified_from_as_far_as_theorem_r_allows():
+    # The worst limit is a line: v at the last action in the next round, -alpha at the start.
+    rng, tight = np.random.default_rng(11), 0
+    for _ in range(300):
+        d, size = int(rng.integers(1, 5)), 10.0 ** rng.uniform(-6, 6)
+        alpha, v, G_g, ramp = size * 10.0 ** rng.uniform([-3, -6, -3, -3], [1, 1, 3, 1])
+        ramp, G_g = ramp / size, G_g / size
+        known = ContextHull(
+            G_g=G_g,
+            reach=4.0 * ramp * (1 + alpha / v),
+            start_bound=-alpha,
+            context=[Column(adds=-v / 2, changes=1.0), Column(G_c=v / 4, changes=1.0)],
+            errors=Errors(drift=v / 4),
+        )
+        if not known.start_margin(d) < 1e-3 * alpha:
+            continue
+        start = Anchor(rng.normal(size=d) * ramp, -alpha, 0)
+        margin = known.pair_margin(d, v + alpha)
+        most = (v + alpha) / (v + 2 * margin + 1e-11 * (v + alpha))
+        far, way = rng.choice([most, most * rng.random()]), rng.normal(size=d)
+        x = start.x + (1 - 1e-12) * far * ramp * way / np.linalg.norm(way)
+        found = find_way(known, x, start, ramp, True)
+        assert found.bound <= 0
+        tight += found.bound > -1e-6 * alpha
+        share = Fraction(found.share)
+        each = zip(found.point.tolist(), x.tolist(), start.x.tolist(), strict=True)
+        off = [Fraction(p) - (1 - share) * Fraction(a) - share * Fraction(b) for p, a, b in each]
+        exact = Fraction(v) / 2 + Fraction(v) / 4 + Fraction(v / 4)
+        rest = Fraction(found.bound) - (1 - share) * exact + share * Fraction(alpha)
+        assert rest >= 0
+        assert sum(part * part for part in off) * Fraction(G_g) ** 2 <= rest**2
+        beyond = start.x + 1.1 * (1 + alpha / v) * ramp * way / np.linalg.norm(way)
+        assert find_way(known, beyond, start, ramp, True).bound > 0
+    assert tight > 20
+
+
+def test_contexts_that_were_unknown_may_have_moved_in_each_round():
+    known = ContextHull(
+        G_g=1.0, reach=4.0, start_bound=-0.1, context=Column(adds=1.0, changes=0.125)
+    )
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=0.5)
+    for end, words in (
+        (0.375, ()),
+        (0.5, ("round 4: the context changed by 0.5 in 3 rounds, more than 3 times changes = ",)),
+    ):
+        state = player.init(np.zeros(1))
+        for place in (0.0, None, None, end):
+            if place is None:
+                start = player.stand_at(state, np.zeros(1), None, holds=True)
+                state = player.rest(start, np.zeros(1))
+                continue
+            state, _ = player.announce(state, player.read_context(state, [place], current=True))
+            g = float(state.x[0]) - 1.0 + place
+            state, info = player.step(state, Feedback(None, g, None, proposal=np.array([9.0])))
+        assert [said[: len(words[0])] for said in info.contradictions] == list(words)
+        assert state.memory.unknown == 0
+
+
+def test_after_unknown_rounds_the_way_back_counts_a_step_from_the_last_of_them():
+    # v = 0.1: the action 0.3 is at most 0 in its context, whatever that was, and 0.1 in the next.
+    known = ContextHull(G_g=4.0, reach=4.0, start_bound=-0.3, context=Column(adds=1.0, changes=0.1))
+    player = Certified(proposer=Proposals(), knowledge=known, ramp=0.1)
+    state = player.init(np.zeros(1))
+    state, _ = player.announce(state, player.read_context(state, [-0.5], current=True))
+    state, _ = player.step(state, Feedback(None, -1.0, None, proposal=np.array([9.0])))
+    unknown = player.stand_at(state, np.array([0.3]), None, holds=True)
+    state = player.rest(unknown, np.array([0.3]))
+    memory = known.announce(state.memory, Context(np.array([-0.3])))
+    off = Anchor(np.zeros(1), -0.3, 0)
+    region = known.between(memory, np.array([0.3]), 0.0, off, known.errors)
+    assert region.contains(np.array([0.22]))  # a line from -0.3 to 0.1 is below 0 up to 0.225
+    assert not region.contains(np.array([0.23]))
+    told = known.announce(memory._replace(unknown=0.0), Context(np.array([-0.5])))
+    region = known.between(told, np.array([0.3]), 0.0, off, known.errors)
+    assert region.contains(np.array([0.29]))  # in the context that was told it rises by nothing
 
 
 def test_somebodys_action_in_contexts_by_hand():
@@ -597,7 +690,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
         ),
         (
             0.1,
-            LipschitzHull(G_g=1.0, reach=2.0, domain=Grid(0.02), errors=Errors(drift=0.1)),
+            LipschitzHull(G_g=1.0, reach=2.0, domain=Choices(step=0.02), errors=Errors(drift=0.1)),
             "ramp must be that of a LipschitzHull on a convex domain, if g drifts",
         ),
         (
@@ -619,7 +712,7 @@ def test_a_journal_keeps_the_ramp(tmp_path):
             0.1,
             ContextHull(
                 G_g=1.0,
-                domain=Grid(0.02, Box([-1.0], [1.0])),
+                domain=Choices([-1.0], [1.0], step=0.02),
                 context=Column(adds=1.0, changes=0.1),
                 start_bound=-0.1,
             ),

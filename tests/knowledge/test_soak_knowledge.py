@@ -10,10 +10,10 @@ from tests._names import NAMES
 from surefoot.certified import Certified
 from surefoot.knowledge import (
     CertificateError,
+    Choices,
     Errors,
     EstimatedCurvature,
     EstimatedHull,
-    Grid,
     Knowledge,
     context_hull,
     curvature,
@@ -132,7 +132,7 @@ def test_a_step_that_is_too_long_is_found(monkeypatch):
 
 
 def test_an_action_beside_the_grid_is_found(monkeypatch):
-    monkeypatch.setattr(Grid, "around", lambda self, p, x: p[None])
+    monkeypatch.setattr(Choices, "around", lambda self, p, x: p[None])
     monkeypatch.setattr(OnChoices, "contains", lambda self, w: bool(self.part.contains(w)))
     with pytest.raises(CertificateError, match="OnChoices returned an action that is outside"):
         attack("grid", 0)

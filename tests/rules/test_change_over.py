@@ -14,7 +14,7 @@ from surefoot.certified import Certified
 from surefoot.controller.check import check
 from surefoot.controller.restored import check_loop
 from surefoot.core.errors import InvalidValueError
-from surefoot.knowledge import Errors, Grid, LipschitzHull
+from surefoot.knowledge import Choices, Errors, LipschitzHull
 from surefoot.problems.constraints import LinfNorm
 from surefoot.proposers.base import Proposal, Proposer
 from surefoot.rules import Averaged, CertifiedPFS, ChangeOver, ChangeOverTheorem, Delayed
@@ -513,7 +513,7 @@ def hull(**more):
         ),
         (LeaderFollower(G_g=2.0, domain=Ball(1.0)), "constants.G_g must be that of the base, 2"),
         (
-            Certified(proposer=Staying(), knowledge=hull(domain=Grid(0.125), reach=1.0)),
+            Certified(proposer=Staying(), knowledge=hull(domain=Choices(step=0.125), reach=1.0)),
             "convex set",
         ),
         (Certified(proposer=Staying(), knowledge=hull(domain=None, reach=1.0)), "convex set"),

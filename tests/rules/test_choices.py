@@ -17,10 +17,8 @@ from surefoot.knowledge import (
     Curvature,
     CurvatureRows,
     EstimatedHull,
-    Grid,
     HullOfLog,
     LipschitzHull,
-    OffOr,
     RelativeCurvature,
     Together,
 )
@@ -30,7 +28,10 @@ from surefoot.sets import Box
 from surefoot.sets.oracles import gauge_of, prox_of
 
 BOX = Box([-1.0, -1.0], [1.0, 1.0])
-DOMAINS = {"grid": Grid(0.125, BOX), "off or": OffOr([0.125, 0.125], 1.0, step=0.0625)}
+DOMAINS = {
+    "grid": Choices(-1.0, [1.0, 1.0], step=0.125),
+    "off or": Choices([0.125, 0.125], 1.0, step=0.0625, off=True),
+}
 PLAYED = (
     "LeaderFollower",
     "LeaderFollower.default",

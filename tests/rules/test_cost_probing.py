@@ -15,11 +15,11 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.experiments.build import build_player
 from surefoot.guarantees import NoClaim
 from surefoot.knowledge import (
+    Choices,
     Curvature,
     CurvatureRows,
     EmptyRegionError,
     Errors,
-    Grid,
     LipschitzHull,
     Together,
 )
@@ -727,7 +727,7 @@ def test_players_and_constants_that_do_not_fit_are_refused_in_a_sentence():
     flat = LeaderFollower(G_g=1.0, domain=Simplex(3))
     with pytest.raises(InvalidValueError, match="must leave room for probes in Simplex"):
         CostProbing(base=flat, length=0.1)
-    steps = LipschitzHull(G_g=1.0, domain=Grid(0.25, Box([-1.0, -1.0], [1.0, 1.0])))
+    steps = LipschitzHull(G_g=1.0, domain=Choices([-1.0, -1.0], [1.0, 1.0], step=0.25))
     stepwise = Certified(proposer=OGD(eta=0.1, domain=Ball(2.0)), knowledge=steps)
     with pytest.raises(InvalidValueError, match=r"whose probes go 0[.]1 in any direction"):
         CostProbing(base=stepwise, length=0.1)

@@ -98,15 +98,61 @@ def test_a_new_entry_replaces_the_old_one_to_the_bit():
     assert after.learner.slopes.tolist() == [0.3, (-0.4925 + 0.5) / 0.01]
 
 
-def test_a_cut_that_an_action_has_passed_is_moved_to_it():
+@pytest.mark.parametrize(("told", "offset"), [({"constraint_value": -0.4}, 0.9), ({}, 0.5)])
+def test_a_cut_that_says_more_than_was_read_is_moved_outwards(told, offset):
     player = follower()
     state = player.update(player.init(np.zeros(2)), Feedback(np.array([-1.0, 0.0]), -0.5, None))
-    # It says x[0] <= 0.2, and x is (0.5, 0).
+    # It says g = x[0] - 0.2, which is 0.3 at x = (0.5, 0): -0.4 was read there, or nothing.
     ones = np.ones(1)
     wrong = Cuts(np.array([[1.0, 0.0]]), 0.2 * ones, ones, np.zeros((4, 1)))
     state = probe_from(state, leader=state.learner.leader._replace(cuts=wrong))
+    after = player.update(state, Feedback(np.array([-1.0, 0.0]), **told))
+    assert after.learner.leader.cuts.offsets[0] == pytest.approx(offset, abs=1e-12)
+
+
+def test_a_cut_is_moved_by_no_more_than_the_errors_of_both_readings_leave():
+    player = follower(value_error=0.05)
+    state = player.update(player.init(np.zeros(2)), Feedback(np.array([-1.0, 0.0]), -0.5, None))
+    ones, x = np.ones(1), float(state.x[0])
+    wrong = Cuts(np.array([[1.0, 0.0]]), 0.2 * ones, ones, np.zeros((4, 1)))
+    state = probe_from(state, leader=state.learner.leader._replace(cuts=wrong))
     after = player.update(state, Feedback(np.array([-1.0, 0.0]), -0.4, None))
-    assert after.learner.leader.cuts.offsets[0] == pytest.approx(0.5, abs=1e-12)
+    # g may be -0.35, of which x[0] + 0.35 is the offset of a cut with slope 1.
+    assert after.learner.leader.cuts.offsets[0] == pytest.approx(x + 0.35, abs=1e-12)
+
+
+def test_differences_with_errors_are_the_best_linear_estimate():
+    rng = np.random.default_rng(4)
+    d, error, length, G_g = 4, 0.1, 0.05, 3.0
+    # The errors of all differences have that of the origin in common.
+    each, prior = error**2 / 3.0 / length**2, G_g**2 / d
+    covariance = (prior + each) * np.eye(d) + each * np.ones((d, d))
+    differences = 0.1 * rng.normal(size=d)
+    best = prior * np.linalg.solve(covariance, differences)
+    player = follower(G_g=G_g, value_error=error)
+    state = probe_from(
+        player.init(np.zeros(d)), probes=d, length=length, value=-0.5, slopes=differences.copy()
+    )
+    state = state._replace(x=length * np.eye(d)[-1])
+    feedback = Feedback(np.ones(d), -0.5 + length * differences[-1], None)
+    cuts = player.update(state, feedback).learner.leader.cuts
+    np.testing.assert_allclose(cuts.normals[0] / cuts.inverses[0], best, rtol=1e-9)
+
+
+def test_no_probe_begins_whose_differences_would_be_mostly_errors():
+    wall, push = Affine([[0.0, 1.0]], [0.5]), lambda x: np.array([-0.6, -0.8])
+    begins = {}
+    for error in (0.0, 0.02, 0.1):
+        rounds = list(play(follower(value_error=error), wall, push, np.zeros(2), 40))
+        states = [before.learner for before, *_ in rounds]
+        begins[error] = sum(s.probes == 1 for s in states)
+        for s in states:
+            if s.probes and error:
+                # The variance of a difference by errors is at most that by slopes.
+                assert error**2 / 3.0 / s.length**2 <= (1.0 + 1e-9) / 2
+    assert begins[0.0] > 0
+    assert begins[0.02] > 0
+    assert begins[0.1] <= begins[0.02]
 
 
 def test_a_guess_of_the_slope_is_no_longer_than_G_g():

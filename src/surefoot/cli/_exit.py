@@ -21,6 +21,18 @@ class MistakesError(UsageError):
     """A specification with mistakes, one per line; each begins with file and line number."""
 
 
+class CodedError(SurefootError):
+    """An error with an exit code of its own.
+
+    Attributes:
+        code: the exit code.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 class Guarded(TyperGroup):
     """A group whose commands end with a sentence and an exit code, never with a traceback."""
 
@@ -47,8 +59,13 @@ class Guarded(TyperGroup):
                 warn(str(error))  # no name in front: editors jump to the line
             else:
                 warn(f"surefoot: {_sentence(error)}")
-            code = USAGE if isinstance(error, UsageError | InvalidValueError) else RUNTIME
-            raise typer.Exit(code) from None
+            raise typer.Exit(_code(error)) from None
+
+
+def _code(error: Exception) -> int:
+    if isinstance(error, CodedError):
+        return error.code
+    return USAGE if isinstance(error, UsageError | InvalidValueError) else RUNTIME
 
 
 def same_command(ctx: typer.Context) -> list[str]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeAlias
 import typer
 
 if TYPE_CHECKING:
+    from rich.status import Status
+
     from surefoot.experiments import Event
 
 Json: TypeAlias = Annotated[
@@ -135,7 +137,7 @@ def progress() -> Iterator[Callable[[Event], None] | None]:
     yield report
 
 
-def stage(what: str) -> AbstractContextManager[object]:
+def stage(what: str) -> AbstractContextManager[Status]:
     """Show in a terminal what is being done, where the remaining time is unknown."""
     from rich.console import Console
 

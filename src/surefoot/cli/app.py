@@ -18,7 +18,10 @@ COMMANDS = (
     "reproduce",
     "list_",
     "calibrate",
+    "plant",
     "serve",
+    "amend",
+    "ping",
     "journal",
     "check",
     "export_c",
@@ -69,7 +72,8 @@ def surefoot(
 
     Run a controller for a program in any language, and read what it decided:
 
-      surefoot serve machines.toml     answer its requests, one line each
+      surefoot plant plant.toml        check a plant file, and show what its numbers mean
+      surefoot serve plant.toml        answer its requests, one line each
       surefoot journal machines.jsonl  show what was decided and why
       surefoot check machines.jsonl    check that every action was certified
 

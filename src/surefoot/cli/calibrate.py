@@ -6,12 +6,20 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from surefoot.cli._calibrate_plant import PlantOptions, calibrate_plant
 from surefoot.cli._exit import UsageError
 from surefoot.cli._output import Json, argument, option, show
 from surefoot.cli.options import Plugins, Settings, build_named_problem, load_plugins, read_pair
 
 if TYPE_CHECKING:
     from surefoot.problems.calibration import Calibration, Offer
+
+
+def _plant(metavar: str, about: str, *names: str) -> Any:
+    """Return an option of a plant file."""
+    return option(metavar, f"Plant file: {about}", *names)
 
 
 def calibrate(
@@ -37,6 +45,61 @@ def calibrate(
     context: Annotated[
         str | None, option("COLUMNS", "Of the log: what else g depends on, such as a temperature.")
     ] = None,
+    limit: Annotated[
+        str | None, _plant("COLUMN", "what must keep a limit; units are in brackets.")
+    ] = None,
+    at_most: Annotated[
+        float | None, _plant("NUMBER", "the limit, if values may not exceed it.")
+    ] = None,
+    at_least: Annotated[
+        float | None, _plant("NUMBER", "the limit, if values may not be below.")
+    ] = None,
+    meter_error: Annotated[
+        float | None, _plant("NUMBER", "by how much a reading, as it is logged, may be off.")
+    ] = None,
+    actuators: Annotated[
+        str | None, _plant("COLUMNS", "the set points, with commas between them.")
+    ] = None,
+    contexts: Annotated[
+        str | None, _plant("COLUMNS", "what else moves the limit, such as the weather.")
+    ] = None,
+    time: Annotated[str | None, _plant("COLUMN", "the times of the rows.")] = None,
+    gaps: Annotated[
+        str, _plant("refuse|skip", "rows in which a cell has no number: refuse them, or skip them.")
+    ] = "refuse",
+    step_test: Annotated[
+        Path | None, _plant("FILE.csv", "the test of one step, for the time constant.")
+    ] = None,
+    step: Annotated[
+        list[str] | None, _plant("NAME=NUMBER", "set points are whole multiples of it.")
+    ] = None,
+    factor: Annotated[
+        float, _plant("NUMBER", "by which constants of the log are multiplied.")
+    ] = 2.0,
+    round_: Annotated[
+        str | None,
+        _plant(
+            "TIME", 'the length of a round, such as "15 min"; default: as in the log.', "--round"
+        ),
+    ] = None,
+    range_: Annotated[
+        list[str] | None,
+        _plant("NAME=LOW:HIGH", "the range of a column; default: as in the log.", "--range"),
+    ] = None,
+    start: Annotated[
+        str | None, _plant("NUMBERS", "the safe set points, in the order of the actuators.")
+    ] = None,
+    role: Annotated[
+        str, _plant("filter|learner", "whether set points are proposed, or costs reported.")
+    ] = "filter",
+    accept_spread: Annotated[
+        bool,
+        typer.Option(
+            "--accept-spread",
+            help="Plant file: take the effect of a missing column as an error of the meter.",
+        ),
+    ] = False,
+    write: Annotated[Path | None, _plant("FILE.toml", "write the plant file.")] = None,
     plugin: Plugins = None,
     json: Json = False,
 ) -> None:
@@ -68,21 +131,62 @@ def calibrate(
     names the columns (x1, x2, g, s1, s2, c), or options do. Constants may be value_error,
     slope_error and G_c, a bound on the change of g per unit of context.
 
+    A plant file from a log, with --limit: whether a column is missing (exit code 1, and nothing is
+    written), a constant for each column with the rows that it is from, a start that is safe in the
+    worst context, and what is not proved. --constant NAME=NUMBER gives the constant of a column,
+    in units of the limit per unit of the column.
+
     Examples:
       surefoot calibrate paper_toy --horizon 20000
       surefoot calibrate random_polytope --set dimension=5 --set rows=12
       surefoot calibrate --constant R=0.9 --constant G_g=1.45 --constant start_slack=0.4
       surefoot calibrate --log loads.csv --actions pump,heater --g level --context temperature
+      surefoot calibrate --log year.csv --limit "hot spot [degC]" --at-most 27 --meter-error 0.25
+        --actuators "fan [%],chiller [%]" --contexts "outside [degC],IT load [MW]" --time time
+        --write plant.toml
     """
     load_plugins(plugin)
     numbers = dict(read_pair("--constant", pair) for pair in constants or [])
     columns = {"actions": actions, "slopes": slopes, "context": context}
+    if log is not None and (problem is not None or settings):
+        raise UsageError(f"--log needs no problem, got {problem or settings!r} (a space?)")
+    described = PlantOptions(
+        log=log or Path(),
+        limit=limit,
+        at_most=at_most,
+        at_least=at_least,
+        meter_error=meter_error,
+        actuators=actuators,
+        contexts=contexts,
+        time=time,
+        gaps=gaps,
+        step_test=step_test,
+        steps=step or [],
+        factor=factor,
+        round=round_,
+        ranges=range_ or [],
+        start=start,
+        constants=constants or [],
+        role=role,
+        accept_spread=accept_spread,
+        write=write,
+        json=json,
+    )
+    of_a_log = any((g, *columns.values()))
+    if described.is_plant:
+        if log is None:
+            raise UsageError("a plant file is written from a log: --log FILE.csv")
+        if of_a_log:
+            raise UsageError(
+                "--actions, --g, --slopes and --context go without a plant file: it "
+                "has --actuators, --limit and --contexts"
+            )
+        calibrate_plant(described)
+        return
     if log is not None:
-        if problem is not None or settings:
-            raise UsageError(f"--log needs no problem, got {problem or settings!r} (a space?)")
         _calibrate_log(log, g, columns, numbers, json)
         return
-    if any((g, *columns.values())):
+    if of_a_log:
         raise UsageError("--actions, --g, --slopes and --context need --log")
     calibration = _find_offers(problem, settings, horizon, numbers)
     show(json, _as_data(calibration), [str(calibration)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -38,6 +40,10 @@ def journal(
     The journal may be in use: it is read as it is at this moment, and nothing is locked or written.
     --last shows a table of the latest rounds; files then have these rounds only.
 
+    Of a plant file everything is in its units. Its page is an audit record: the verdict of
+    `surefoot check`, what is proved given which constants, charts and events. Its CSV has a row for
+    each round, with what the checker finds of it.
+
     Of a fleet the summary has a line for each member, of a large one for those to look at first.
     Files have the rounds of all members, each with its name; the page compares them. --member
     selects one, and all options work as for a controller; --round needs it.
@@ -55,17 +61,24 @@ def journal(
     if not file.is_file():
         raise UsageError(f"'{file}' is not a file: give the journal of a controller or a fleet")
     record = read_journal(file, member=member, latest=last)
+    is_of_plants = all(each.plant is not None for each in _records(record))
     one = None if round_ is None else _round(file, round_, record)
     files = {"csv": csv, "parquet": parquet, "page": page}
     written = {name: path for name, path in files.items() if path is not None}
     for kind, path in written.items():
-        _write(kind, record, path)
+        if is_of_plants:
+            _write_plants(kind, record, path)
+        else:
+            _write(kind, record, path)
     data = _summary_of_many(record) if isinstance(record, FleetRecord) else _summary(record)
     data, lines = data | {"written": written}, [] if written else [str(record)]
     if last is not None and not written:
         data["table"], lines = _data_of(record), _table(record)
     if one is not None:
-        data["round"], lines = _data(one) | {"explanation": str(one)}, list(one.sentences())
+        (owner,) = _records(record)
+        lines = list(_explain(one, owner))
+        (found,) = _data_of_rounds(replace(owner, rounds=(one,)))
+        data["round"] = found | {"explanation": "; ".join(lines)}
     show(json, data, [*lines, *(f"{name:<8} {path}" for name, path in written.items())])
 
 
@@ -81,8 +94,37 @@ def _round(file: Path, number: int, record: JournalRecord | FleetRecord) -> Jour
     return found.rounds[0]
 
 
+def _explain(row: JournalRound, record: JournalRecord) -> Iterator[str]:
+    """Yield why an action could be played, and what came of it; of a plant in its units."""
+    from surefoot.controller.plant_summary import explain_round
+
+    if record.plant is None:
+        yield from row.sentences()
+        return
+    (described,) = record.plant.describe([row])
+    yield from explain_round(described, record.plant.version_of(row.round).description)
+
+
+def _plant_of(record: JournalRecord) -> dict[str, Any]:
+    """Return what only a plant has."""
+    plant = record.plant
+    if plant is None:
+        return {}
+    return {
+        "plant": plant.name,
+        "outside": dict(plant.outside),
+        "alarms": plant.alarms,
+        "amendments": [f"round {each.round}: {each}" for each in plant.amendments],
+        "recoveries": [f"round {each.round}: {each}" for each in plant.recoveries],
+        "recoveries_left": plant.versions[-1].left,
+        "estimates": plant.proof.estimates,
+        "events": [event._asdict() for event in plant.events],
+    }
+
+
 def _summary(record: JournalRecord) -> dict[str, Any]:
     return {
+        **_plant_of(record),
         **dict(zip(_SHOWN, attrgetter(*_SHOWN)(record), strict=True)),
         **({} if record.member is None else _member_of(record)),
         "rounds": record.round_count,
@@ -130,10 +172,18 @@ def _summary_of_many(record: FleetRecord) -> dict[str, Any]:
 def _data_of(record: JournalRecord | FleetRecord) -> list[dict[str, Any]]:
     """Return the rounds that were asked for, each with its member if it has one."""
     return [
-        ({} if each.member is None else {"member": each.member, "run": each.run}) | _data(row)
+        ({} if each.member is None else {"member": each.member, "run": each.run}) | data
         for each in _records(record)
-        for row in each.rounds
+        for data in _data_of_rounds(each)
     ]
+
+
+def _data_of_rounds(record: JournalRecord) -> Iterator[dict[str, Any]]:
+    """Yield the rounds of one member; of a plant in its units."""
+    if record.plant is None:
+        yield from map(_data, record.rounds)
+    else:
+        yield from (row._asdict() for row in record.plant.describe(record.rounds))
 
 
 def _records(record: JournalRecord | FleetRecord) -> tuple[JournalRecord, ...]:
@@ -155,6 +205,8 @@ def _table(record: JournalRecord | FleetRecord) -> list[str]:
     from surefoot.controller import FleetRecord
 
     is_fleet = isinstance(record, FleetRecord)
+    if all(each.plant is not None for each in _records(record)):
+        return _plant_table(record)
     rows = [
         (each.label, *_cells(row)) if is_fleet else _cells(row)
         for each in _records(record)
@@ -165,6 +217,26 @@ def _table(record: JournalRecord | FleetRecord) -> list[str]:
     return list(table(("member", *_HEAD) if is_fleet else _HEAD, rows, right=_HEAD[:4]))
 
 
+def _plant_table(record: JournalRecord | FleetRecord) -> list[str]:
+    """Return the rounds of plants as a table in their units."""
+    from surefoot.controller.plant_columns import columns_of_plants
+
+    records = _records(record)
+    columns = columns_of_plants(records)
+    columns = {name: cells for name, cells in columns.items() if any(c is not None for c in cells)}
+    rows = [tuple(map(_plain, row)) for row in zip(*columns.values(), strict=True)]
+    if not rows:
+        return ["none of these rounds was reported"]
+    return list(table(tuple(columns), rows, right=[n for n in columns if n.endswith("]")]))
+
+
+def _plain(value: object) -> str:
+    """Return a cell of a table."""
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return "" if value is None else str(value)
+
+
 def _cells(row: JournalRound) -> tuple[str, ...]:
     import numpy as np
 
@@ -172,6 +244,22 @@ def _cells(row: JournalRound) -> tuple[str, ...]:
     action = np.array2string(row.action, precision=4, separator=", ", threshold=6)
     why = "start" if row.round == 1 else "" if row.certificate is None else "certified"
     return (str(row.round), *numbers, action.replace("\n", ""), why)
+
+
+def _write_plants(kind: str, record: JournalRecord | FleetRecord, path: Path) -> None:
+    """Write a file of plants in their units, with what the checker finds."""
+    from surefoot.controller.plant_columns import columns_of_plants
+    from surefoot.controller.plant_verdict import judge_plants
+    from surefoot.experiments.export import columns_to_csv, columns_to_parquet
+    from surefoot.experiments.page.plant import write_plant_page
+
+    records = _records(record)
+    verdicts = judge_plants(records)
+    if kind == "page":
+        write_plant_page(path, record, verdicts)
+        return
+    write = columns_to_csv if kind == "csv" else columns_to_parquet
+    write(columns_of_plants(records, verdicts), path)
 
 
 def _write(kind: str, record: JournalRecord | FleetRecord, path: Path) -> None:

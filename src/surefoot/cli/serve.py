@@ -1,126 +1,198 @@
-"""``surefoot serve``: a controller for programs in any language."""
+"""``surefoot serve``: a plant, or a controller, for programs in any language."""
 
 from __future__ import annotations
 
-import os
-import signal
+import logging
 import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from surefoot.cli._exit import CodedError, MistakesError, UsageError
 from surefoot.cli._output import argument, option, warn
-from surefoot.cli.options import Described, read_player
 
 if TYPE_CHECKING:
-    from surefoot.controller import Controller, Fleet
-    from surefoot.controller.serve import Service
+    from surefoot.controller.service import Service
+    from surefoot.problems.plant import PlantDescription, ServiceDescription
 
-__all__ = ["serve"]
+__all__ = ["journal_errors", "serve"]
 
-_CHUNK = 1 << 16
+CHANGED, DAMAGED, IN_USE = 3, 4, 5
+"""Exit codes: another plant than the journal's; a journal that lacks rounds; another service."""
 
 
 def serve(
-    config: Annotated[
-        Path, argument("CONFIG", "A TOML or JSON file that names the player, or a journal.")
-    ],
-    journal: Annotated[
-        Path | None, option("FILE", "The journal: continued if it exists, else created.")
+    file: Annotated[Path, argument("FILE", "A plant file, or the journal of a controller.")],
+    listen: Annotated[
+        str | None,
+        option("WHERE", "Path of a Unix socket, or a loopback address and a port.", "--listen"),
     ] = None,
-    fleet: Annotated[
-        bool, typer.Option("--fleet", help="Serve a fleet: the file has members with a start each.")
+    metrics: Annotated[
+        str | None, option("HOST:PORT", "Numbers for a monitor, on a loopback address.")
+    ] = None,
+    journal: Annotated[
+        Path | None, option("FILE", "The journal, in place of that of the plant file.")
+    ] = None,
+    at_least: Annotated[
+        int,
+        option("ROUND", "The rounds that the journal must have: no old copy of it does.", min=0),
+    ] = 0,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Begin although a constant looks implausible.")
     ] = False,
 ) -> None:
-    """Serve a controller to a program in any language.
+    """Serve a plant to a program in any language.
 
-    Each line on standard input is a request in JSON, such as {"do": "ask"} or {"do": "tell",
-    "cost_gradient": [...], "constraint_value": -0.2, "constraint_subgradient": [...]}; each is
-    answered by one line on standard output. {"do": "hello"} returns the version of the protocol and
-    the commands. A rejected request is answered by one sentence and changes nothing. The end
-    of the input, SIGTERM and Ctrl-C end the service and close the journal. After a round that
-    contradicts a constant the action goes back to the start and stays there until {"do": "resume"},
-    unless the file has another on_contradiction. An example of the file:
+    Each line of a client is a request in JSON, such as {"do": "ask"} or {"do": "tell", "readings":
+    {"hot_spot": 25.4}, "wanted": {"fan1": 40}}; each is answered by one line. {"do": "hello"}
+    returns the version of the protocol, the commands, the names and the units. A rejected request
+    is answered by one sentence and changes nothing.
 
-      start = [0.2, 0.2]
-      journal = "machines.jsonl"
-      [player]
-      class = "LeaderFollower"
-      [constants]
-      R = 1.5
-      G_g = 1.1
-      start_slack = 0.2
+    Clients connect to the socket; without one there is one client, on standard input. One client
+    writes at a time, all others read. If nobody reports a round before its deadline, the service
+    records it as missing. The journal is continued if it exists; else `surefoot plant` is printed,
+    and it is created. The file says where
+    to listen, unless the options do. SIGTERM, Ctrl-C and the end of standard input end the service
+    and close the journal.
 
-    The file may be a journal: then its player is served from its start. With --fleet the file has
-    members with their names, and requests have lists with one entry per member; a request can name
-    the members that it is about, and {"do": "add"} and {"do": "remove"} let them come and leave:
-
-      [members]
-      north = [0.2, 0.2]
-      south = [0.1, 0.1]
+    Exit codes: 0 it was stopped; 2 a mistake in the file; 3 the file is not that of the journal
+    (`surefoot amend` changes a plant); 4 the journal is damaged, or lacks rounds; 5 another service
+    has the journal or the socket.
 
     Examples:
-      surefoot serve machines.toml
-      surefoot serve machines.toml --journal monday.jsonl
-      surefoot serve --fleet chargers.toml
+      surefoot serve plant.toml
+      surefoot serve plant.toml --listen /run/surefoot/plant.sock --metrics 127.0.0.1:9464
+      surefoot serve machines.jsonl
     """
-    from surefoot.controller import Controller
-    from surefoot.controller.serve import FleetService, Service
+    from surefoot.controller.service import Address, Daemon, read_token
 
-    described = read_player(config, fleet=fleet)
-    if journal is not None:
-        described = described._replace(journal=journal)
-    with _make(described, fleet) as served:
-        if isinstance(served, Controller):
-            service = Service(served)
-        else:
-            service = FleetService(served, described.make, **described.policies)
-        _answer_all(service, sys.stdin.buffer, sys.stdout.buffer)
-
-
-def _make(described: Described, fleet: bool) -> Controller | Fleet:
-    from surefoot.controller import Controller, Fleet
-    from surefoot.controller.configuring import reaction_of
-
-    player, start, journal, policies, _ = described
-    if fleet:
-        if journal is None:
-            return Fleet(player, start, **policies)
-        return Fleet.open_or_create(journal, player, start, **policies)
-    if journal is None or not os.path.lexists(journal):  # a journal has its policy
-        policies = {"on_contradiction": reaction_of(player), **policies}
-    if journal is None:
-        return Controller(player, start, **policies)
-    return Controller.open_or_create(journal, player, start, **policies)
+    with journal_errors(), _logging() as log:
+        service, plan = _open(file, journal, at_least, yes, listen, log)
+        try:
+            where = None if listen is None else Address.parse(listen, "listen")
+            if listen is None and plan.listen is not None:
+                where = Address.parse(plan.listen, "service.listen")
+                if where.path is not None:  # relative to the file, as its journal is
+                    where = where._replace(path=file.parent / where.path)
+            monitor = metrics or plan.metrics
+            numbers = None if monitor is None else Address.parse(monitor, "metrics")
+            if numbers is not None and numbers.path is not None:
+                raise UsageError(f"metrics must be a loopback address, got the path {monitor!r}")
+            token = b""
+            if where is not None and where.path is None:
+                if plan.token_file is None:
+                    raise UsageError("service.token_file must be given to listen on an address")
+                token = read_token(file.parent / plan.token_file)
+            daemon = Daemon(service, where, numbers, token, plan.heartbeat)
+        except BaseException:
+            service.close()
+            raise
+        daemon.run()
 
 
-# --- lines ---------------------------------------------------------------------------------------
+def _open(
+    file: Path,
+    journal: Path | None,
+    at_least: int,
+    yes: bool,
+    listen: str | None,
+    log: Callable[[], None],
+) -> tuple[Service, ServiceDescription]:
+    """Return what answers, and how it is served."""
+    from surefoot.controller import Controller, is_journal
+    from surefoot.controller.journal import Reader
+    from surefoot.controller.service import ControllerService, PlantFleetService, PlantService
+    from surefoot.problems.plant import ServiceDescription, read_plant
+
+    if is_journal(file):
+        if journal is not None:
+            raise UsageError("--journal must be left out where the journal is served")
+        if Reader(file).header.get("plant") is not None:
+            raise UsageError(f"'{file}' is the journal of a plant: serve the plant file")
+        if listen:
+            log()
+        return ControllerService(
+            Controller.open(file, at_least=at_least), file
+        ), ServiceDescription()
+    plant = read_plant(file)
+    if listen or plant.service.listen:
+        log()
+    where = file.parent / plant.journal if journal is None and plant.journal else journal
+    if where is not None and not where.exists():
+        if at_least:
+            words = f"journal '{where}' must have {at_least} rounds, and does not exist"
+            raise CodedError(words, DAMAGED)
+        _show_plant(plant, yes)
+    kind = PlantFleetService if plant.members else PlantService
+    return kind(file, journal=journal, at_least=at_least), plant.service
 
 
-def _answer_all(service: Service, source: BinaryIO, target: BinaryIO) -> None:
-    """Answer line by line until the input ends or SIGTERM arrives."""
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # the journal is closed
+def _show_plant(plant: PlantDescription, yes: bool) -> None:
+    """Print what the constants mean, before the first round.
+
+    Args:
+        plant: the description.
+        yes: whether to begin although one looks implausible.
+    """
+    from surefoot.problems.plant import needs_confirmation, plausibility
+
+    warn(*plausibility(plant))
+    if needs_confirmation(plant) and not yes:
+        raise UsageError(
+            "a first step is marked, so a constant may be in other units: correct it, or begin "
+            "with --yes"
+        )
+
+
+@contextmanager
+def _logging() -> Iterator[Callable[[], None]]:
+    """Yield what begins to write alarms, and who comes and goes, to standard error."""
+    from surefoot.controller import JournalWarning
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_OneLine("%(levelname)s %(message)s"))
+    logger = logging.getLogger("surefoot")
+    level = logger.level
+
+    def begin() -> None:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        warnings.simplefilter("ignore", JournalWarning)  # the log has it
+
+    with warnings.catch_warnings():
+        try:
+            yield begin
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+class _OneLine(logging.Formatter):
+    """A line for every record, whatever words of others are in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as a line."""
+        return " ".join(super().format(record).split())
+
+
+@contextmanager
+def journal_errors() -> Iterator[None]:
+    """Give errors about a plant file and its journal their exit codes."""
+    from surefoot.controller import PlantChangedError
+    from surefoot.core.errors import DamagedError, InUseError
+    from surefoot.problems.plant import PlantFileError
+
     try:
-        while (request := _next_line(source, service.longest))[1]:
-            line, size = request
-            answer = service.answer(line) if line else service.too_long(size)
-            target.write(answer.encode("ascii") + b"\n")
-            target.flush()
-    except BrokenPipeError:
-        warn("surefoot: the client has left")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())  # nothing more can be written
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _next_line(source: BinaryIO, longest: int) -> tuple[bytes, int]:
-    """Return the next line and its size; of one that is too long, only the size."""
-    line = source.readline(longest + 2)
-    size = len(line)
-    if size <= longest or line.endswith(b"\n"):
-        return line, size
-    while line and not line.endswith(b"\n"):
-        line = source.readline(_CHUNK)
-        size += len(line)
-    return b"", size
+        yield
+    except PlantFileError as error:
+        raise MistakesError(str(error)) from error
+    except PlantChangedError as error:
+        raise CodedError(str(error), CHANGED) from error
+    except DamagedError as error:
+        raise CodedError(str(error), DAMAGED) from error
+    except InUseError as error:
+        raise CodedError(str(error), IN_USE) from error

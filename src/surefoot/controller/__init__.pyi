@@ -12,6 +12,12 @@ from surefoot.controller.journal_record import (
     JournalRound as JournalRound,
 )
 from surefoot.controller.live import JournalWarning as JournalWarning
+from surefoot.controller.machine import RoundEvent as RoundEvent
+from surefoot.controller.plant import (
+    Plant as Plant,
+    PlantChangedError as PlantChangedError,
+)
+from surefoot.controller.plant_fleet import PlantFleet as PlantFleet
 from surefoot.controller.reading import (
     is_journal as is_journal,
     read_journal as read_journal,

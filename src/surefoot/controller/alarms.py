@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Alarm", "OnAlarm", "emit"]
+__all__ = ["Alarm", "OnAlarm", "emit", "level_name"]
 
 LOGGER = logging.getLogger("surefoot")
 LOGGER.addHandler(logging.NullHandler())
@@ -22,6 +22,7 @@ LEVELS = {
     "journal": logging.WARNING,
     "hint": logging.WARNING,
     "context": logging.WARNING,
+    "deadline": logging.ERROR,
 }
 """The level of each kind. A contradiction of only the regret bound is a warning."""
 
@@ -35,7 +36,7 @@ class Alarm(NamedTuple):
             "violation", g > 0; a "deviation", an action other than the one asked for; a round that
             is "missing"; "remeasure", the anchor is measured again in the next round; an
             operator's "order"; an event of the "journal"; the first invalid "hint"; a round whose
-            "context" is unknown.
+            "context" is unknown; a "deadline" that a service waited for in vain.
         sentence: in words.
         level: of the standard library's ``logging``.
     """
@@ -49,6 +50,15 @@ class Alarm(NamedTuple):
     def of(cls, t: int, kind: str, sentence: str, level: int | None = None) -> Alarm:
         """Return an alarm, with the level of its kind unless given."""
         return cls(t, kind, sentence, LEVELS[kind] if level is None else level)
+
+
+def level_name(level: int) -> str:
+    """Return a level as answers and metrics have it.
+
+    >>> level_name(logging.ERROR)
+    'error'
+    """
+    return logging.getLevelName(level).lower()
 
 
 OnAlarm: TypeAlias = Callable[[Alarm], object]

@@ -1,7 +1,7 @@
 """A rule or a filter in a live loop: ask for an action, play it, tell the observation."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from surefoot.controller import records
@@ -10,8 +10,8 @@ from surefoot.controller.decide import announce, decide
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import check_unknown, read_context, read_feedback
 from surefoot.controller.journal import Journal, Position
-from surefoot.controller.live import Live, player_difference
-from surefoot.controller.loop import Missing, Run
+from surefoot.controller.live import Amendment, Live, player_difference
+from surefoot.controller.loop import LoopState, Missing, Run
 from surefoot.controller.members import Name, Solo
 from surefoot.controller.replaying import restore
 from surefoot.core.errors import InvalidValueError, warn_caller
@@ -89,11 +89,62 @@ class Controller(Live):
         context: object = None,
     ) -> None:
         run = Run.of(player, start, on_contradiction=on_contradiction, on_missing=on_missing)
+        self._begin(run, journal, rotate, durable_every, on_alarm, context)
+
+    def _begin(
+        self,
+        run: Run,
+        journal: str | os.PathLike[str] | None,
+        rotate: int | str | None,
+        durable_every: int,
+        on_alarm: OnAlarm | None,
+        context: object,
+    ) -> None:
+        """Begin with what is played, and perhaps a journal."""
         loop = run.begin()
         if (first := read_context(run, loop.state, context, current=True)) is not None:
             loop = announce(run, loop, first).loop
         self._set_up(Solo(run, loop), on_alarm)
         self._create(journal, rotate, durable_every)
+
+    @classmethod
+    def of_run(
+        cls,
+        run: Run,
+        *,
+        journal: str | os.PathLike[str] | None = None,
+        rotate: int | str | None = None,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Return a controller of a run: of a plant, whose file says what is played."""
+        self = cls.__new__(cls)
+        self._begin(run, journal, rotate, 1, on_alarm, None)
+        return self
+
+    @classmethod
+    def continue_run(
+        cls,
+        path: str | os.PathLike[str],
+        accept: Callable[[Run], None],
+        *,
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Continue from a journal if what it plays is accepted: of a plant, by its file.
+
+        Args:
+            path: of the journal.
+            accept: raises for another run; the journal is unchanged then.
+            at_least: as for :meth:`open`.
+            on_alarm: likewise.
+        """
+        with Journal.opening(path) as (journal, reader):
+            end, self = restore(reader, {}, at_least), cls.__new__(cls)
+            run = end.members.get()[0]
+            accept(run)
+            self._go_on(journal, reader, (end.members, end.at), on_alarm)
+            self._name_engine(end.engine, run.engine, end.is_rebuilt)
+        return self
 
     @classmethod
     def open(
@@ -220,6 +271,16 @@ class Controller(Live):
         return self._now[0].loop.round
 
     @property
+    def run(self) -> Run:
+        """What is played, and how; no round changes it."""
+        return self._now[0].run
+
+    @property
+    def loop(self) -> LoopState:
+        """All that changes from round to round."""
+        return self._now[0].loop
+
+    @property
     def algorithm(self) -> Player:
         """The rule or filter that chooses the actions."""
         algorithm: Player = self._now[0].run.algorithm
@@ -261,7 +322,7 @@ class Controller(Live):
         run, loop = self._now[0]
         if run.in_contexts:
             self._check_context(loop)
-        if loop.refused:
+        if loop.refused and run.plant is None:
             warn_caller(
                 f"{loop.refused[0].sentence}; that round was rejected, and its action, which is "
                 "no longer proved, is still the one at hand: retreat, or resume with a player",
@@ -350,7 +411,7 @@ class Controller(Live):
                 raise _not_asked(loop.round)
             round_input = read_feedback(run, loop.state, feedback, missing=missing, drift=drift)
             decision = decide(run, loop, round_input)
-            if decision.warning:
+            if decision.warning and run.plant is None:  # a plant has alarms alone
                 warn_caller(decision.warning, PremiseWarning)
             if round_input.ignored and not self._is_hint_named:
                 words = f"round {loop.round}: {round_input.ignored}"
@@ -451,6 +512,10 @@ class Controller(Live):
         """
         policies = {"on_contradiction": on_contradiction, "on_missing": on_missing}
         self._resume([None], player, start, reason, policies)
+
+    def amend(self, amendment: Amendment) -> None:
+        """Begin anew by what is known of a plant now; see :class:`~surefoot.controller.Plant`."""
+        self._amend({None: amendment})
 
     def __repr__(self) -> str:
         run, loop = self._now[0]

@@ -27,10 +27,12 @@ round. Then only a start with a ``start_bound`` is certain
 (:meth:`~surefoot.knowledge.Knowledge.standing`); without one nothing is proved.
 """
 
+from __future__ import annotations
+
 import logging
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,7 +52,12 @@ from surefoot.knowledge import (
     CertificateError,
     EmptyRegionError,
 )
+from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.knowledge.contradictions import BALL_TOO_SMALL
+from surefoot.knowledge.ramp import find_way
+
+if TYPE_CHECKING:
+    from surefoot.controller.plant_words import PlantWords
 
 __all__ = ["Decision", "announce", "apply_order", "at_start", "decide"]
 
@@ -143,6 +150,16 @@ class Round:
         self.run, self.loop, self.input = run, loop, round_input
         self.t, self.drift = loop.round, run.errors.drift
 
+    @property
+    def words(self) -> PlantWords | None:
+        """The words of a plant; None without one."""
+        stored = self.run.plant
+        if stored is None:
+            return None
+        from surefoot.controller.plant_words import PlantWords  # which loads every rule of plants
+
+        return PlantWords(stored)
+
     # --- what was measured, and where ------------------------------------------------------------
 
     @property
@@ -166,12 +183,9 @@ class Round:
     @property
     def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
-        reading, errors = self.reading, self.run.errors
-        if reading.constraint_value is None:
-            return None
-        error = errors.value if reading.value_error is None else reading.value_error
-        upper = float(np.max(reading.constraint_value) + error + errors.evaluation)
-        return Anchor(reading.action, upper, self.t - reading.age)
+        reading = self.reading
+        bounds = self.run.bound_reading(reading)
+        return None if bounds is None else Anchor(reading.action, bounds[1], self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
         """Return the bound that a measurement gives at the action of the round, if it was there."""
@@ -316,9 +330,15 @@ class Round:
         bound = math.inf
         if (reading.action == self.here.x).all():
             bound = self.loop._replace(refused=()).bound(run)
-        sentence, policy = serious[0].sentence, run.on_contradiction
+        policy = run.on_contradiction
         slack = 0.0 if anchor is None else -anchor.value
-        causes = self._find_causes(bound, slack, info, serious[0])
+        if self.words is None:
+            causes = self._find_causes(bound, slack, info, serious[0])
+        else:
+            named, causes = self.words.explain(run, self.loop, self.input.feedback, serious[0])
+            breaches = [named if b is serious[0] else b for b in breaches]
+            serious = (named, *serious[1:])
+        sentence = serious[0].sentence
         if policy == "raise":
             words = ", ".join(f"({i}) {cause}" for i, cause in enumerate(causes, start=1))
             words = f"{sentence}; likely causes, most likely first: {words}"
@@ -347,6 +367,8 @@ class Round:
         if breach.sentence.endswith(BALL_TOO_SMALL):
             ball = f"{BALL_TOO_SMALL}: R, the domain or reach"
             return (ball, "a sensor error (value_error) of more than the slack reported")
+        if BEYOND_CHANGES in breach.sentence:
+            return ("changes of that column is too small", "an error of the context")
         anchor, worst = self.loop.anchor, self.input.worst
         worst = -math.inf if worst is None else worst
         over = max(worst - bound, 0.0) if bound < math.inf else 0.0
@@ -358,7 +380,8 @@ class Round:
         off = max(over, shift, short)
         noise = f"a sensor error (value_error) of {off:.3g} or more"
         unsettled = "the plant had not settled when g was read"
-        slope = "an error of the subgradient (slope_error)"
+        reads_slopes = self.input.slope_norm is not None
+        slope = ("an error of the subgradient (slope_error)",) if reads_slopes else ()
         shape = ("g is not convex",) if self.run.convex else ()
         drift = f"g has changed{f' by {over:.3g}' if over else ''}: drift, or another g"
         if start:
@@ -367,12 +390,12 @@ class Round:
             drift = f"g has changed: its slack at the anchor fell by {shift:.3g}"
             return (drift, noise, unsettled, constant, *shape)
         if is_steep:
-            return (constant, slope, drift)
+            return (constant, *slope, drift)
         if 0 < off <= _LITTLE * slack:
             return (noise, unsettled, constant, drift, *shape)
         if over > 0:
             return (constant, drift, noise, unsettled, *shape)
-        return (constant, slope, drift, *shape)
+        return (constant, *slope, drift, *shape)
 
     def _suspect_start(self, breach: Breach, worst: float) -> tuple[str, float]:
         """Return which constant of the start is wrong, and by how much; empty for none.
@@ -386,10 +409,10 @@ class Round:
         if guarantee is not None and breach.constant in of_start:
             slack = float(guarantee.constants.start_slack or of_start[breach.constant])
             return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
-        error = self.run.errors.of_round(self.input.feedback).value
         if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
-        if not worst - error > anchor.value:
+        bounds = self.run.bound_reading(self.reading)
+        if bounds is None or not bounds[0] > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
         return words, worst - float(anchor.value)
@@ -536,7 +559,8 @@ class Round:
                 if not (loop.refused or returns):
                     breach = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((breach,), error)
-                after = at_start(run, after, feedback.context)
+                after = at_start(run, refuted_loop, feedback.context)
+                after = after._replace(breaches=loop.breaches)
                 if not self.is_on_way:  # said already
                     words = f"round {self.t + 1}: the return path leads to the start: {error}"
                     fallback = (Alarm.of(self.t + 1, "context", words),)
@@ -549,24 +573,24 @@ class Round:
         Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
-        if anchor is None or reading.constraint_value is None:
-            return []
-        if not (reading.action == anchor.x).all():
+        bounds = self.run.bound_reading(reading)
+        if anchor is None or bounds is None or not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
             return []  # g differs between contexts
         slack = 0.0 - float(np.max(reading.constraint_value))
-        error = errors.value if reading.value_error is None else reading.value_error
-        least = -anchor.level(t - reading.age, errors.drift) - error - errors.evaluation
-        if slack >= least - 1e-12 * abs(anchor.value):
+        most = anchor.level(t - reading.age, errors.drift) + errors.evaluation
+        if bounds[0] <= most + 1e-12 * abs(anchor.value):
             return []
         before = f"and was {-anchor.value:.6g} in round {int(anchor.round)}"
         why = "g is not the same, or drifts faster than was given"
         if not anchor.ages:
             before = f"less than the {-anchor.value:.6g} that was given for every round"
             why = "start_bound is too small"
+            if self.words and (words := self.words.explain_start(t, self.input.feedback)):
+                return [Breach(t, "anchor", words, "both", slack, -most)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
-        return [Breach(t, "anchor", sentence, "both", slack, least)]
+        return [Breach(t, "anchor", sentence, "both", slack, -most)]
 
     def _deviation(self, upper: float) -> Breach:
         """Return the breach of an action that was not the one asked for.
@@ -577,6 +601,8 @@ class Round:
         t, loop, action = self.t, self.loop, self.input.feedback.action
         away = float(np.linalg.norm(action - loop.x))
         words = f"round {t}: an action {away:.3g} away from the one asked for was played"
+        if self.words is not None:
+            words = f"round {t}: {self.words.describe_others(loop.x, action)}"
         region = None if loop.info is None else loop.info.region
         if upper <= 0 and region is not None and region.contains(action):
             return Breach(t, "action", f"{words}, which was certified too", "regret")
@@ -622,7 +648,7 @@ class Round:
             yield Alarm.of(t, "missing", f"round {t}: nothing was measured")
         if "violations" in why:
             estimate = self.run.estimate(after.state)
-            yield Alarm.of(t, "violation", f"round {t}: g = {self.input.worst:.3g}; {estimate}")
+            yield Alarm.of(t, "violation", f"round {t}: {self._describe_worst()}; {estimate}")
         if violation := self._halted_violation(after):
             yield Alarm.of(t, "violation", violation)
         if after.remeasurement is not None:
@@ -637,12 +663,19 @@ class Round:
         halt, worst, before = after.halt, self.input.worst, self.loop.value
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
-        error, since = self.run.errors.of_round(self.input.feedback).value, self.t - halt.round
-        was_violation = self.loop.halt is not None and before is not None
-        was_violation = was_violation and float(np.max(before)) - error > 0
-        if not worst - error > 0 or (was_violation and since % _REPEAT):
+        feedback = self.input.feedback
+        least = self.run.bound_reading(feedback)
+        earlier = self.run.bound_reading(feedback._replace(constraint_value=before))
+        was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
+        since = self.t - halt.round
+        if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):
             return ""
-        return f"round {self.t}: halted since round {halt.round}, and g = {worst:.3g}"
+        return f"round {self.t}: halted since round {halt.round}, and {self._describe_worst()}"
+
+    def _describe_worst(self) -> str:
+        """Return the largest g that was read; of a plant the limits that are violated."""
+        words = "" if self.words is None else self.words.describe_violation(self.input.feedback)
+        return words or f"g = {self.input.worst:.3g}"
 
 
 def _alarm_of(breach: Breach) -> Alarm:
@@ -671,25 +704,29 @@ def at_start(run: Run, loop: LoopState, context: Context | None) -> LoopState:
     """Return the state at the start, in any context; proved if its bound holds in every round.
 
     A start that was measured above its bound is not proved. Without a bound, fall back to the
-    start. A ramp may need several rounds, and nothing between is proved.
+    start. A ramp may need several rounds: they are proved by the return path of Theorem R, unless
+    what it rests on was contradicted.
     """
-    anchor, proof = loop.anchor, None
-    before: Any = loop.state
-    origin: Array = before.plan.origin
-    start = loop.x if anchor is None else anchor.x
-    is_above = any(b.constant == "anchor" for b in loop.breaches)
-    bound = math.inf if anchor is None or anchor.ages or is_above else float(anchor.value)
+    anchor, drift, state = loop.anchor, run.errors.drift, loop.state
+    before: Any = state
     reason = "no region is asked" if context is not None else "the context is unknown"
     reason = reason if loop.halt is None else loop.halt.reason
-    far, drift = float(np.linalg.norm(start - origin)), run.errors.drift
-    if run.pace is not None and far > run.pace:
-        share = run.pace / far
-        start = origin + share * (start - origin)
-        proof = ReturnPath(loop.round - 1, "retreated", reason, share, 0, 0.0, drift, math.inf)
-    elif bound < math.inf:
-        proof = ReturnPath(loop.round - 1, "retreated", reason, 1.0, 0, -bound, drift, bound)
-    state = run.algorithm.stand_at(loop.state, start, context)
-    return loop._replace(state=state, info=None, proof=proof, cut=False, refused=())
+    is_above = any(b.constant == "anchor" for b in loop.breaches)
+    start = Anchor(loop.x, math.inf, 0) if anchor is None else anchor
+    plan, ramp, knowledge = before.plan, run.algorithm.ramp, run.algorithm.knowledge
+    way = find_way(knowledge, plan.origin, start, ramp, plan.origin_holds)
+    if way.share < 1.0 and not (context is not None or is_above or loop.is_refuted):
+        drift = knowledge.speed  # what was certified in the last context rises by as much
+    elif way.share < 1.0 or anchor is None or anchor.ages or is_above:
+        way = way._replace(bound=math.inf)
+    proof = None
+    if way.share < 1.0 or way.bound < math.inf:
+        slack = -float(start.value)
+        proof = ReturnPath(
+            loop.round - 1, "retreated", reason, way.share, 0, slack, drift, way.bound
+        )
+    after = run.algorithm.stand_at(state, way.point, context, holds=way.bound <= 0.0)
+    return loop._replace(state=after, info=None, proof=proof, cut=False, refused=())
 
 
 def _fallback_query(
@@ -709,11 +746,14 @@ def _fallback_query(
 def announce(run: Run, loop: LoopState, context: Context | None) -> Decision:
     """Return the decision after the context of the current round is announced, or again.
 
-    In an unknown context the start is played: its bound is for every one.
+    In an unknown context the start is played, as its bound is for every one, or the way to it.
     """
     if context is None:
-        words = f"round {loop.round}: its context is unknown, and the start is played"
-        return Decision(at_start(run, loop, None), alarms=(Alarm.of(loop.round, "context", words),))
+        after = at_start(run, loop, None)
+        is_on_way = isinstance(after.proof, ReturnPath) and after.proof.share < 1.0
+        what = "the return path is taken" if is_on_way else "the start is played"
+        words = f"round {loop.round}: its context is unknown, and {what}"
+        return Decision(after, alarms=(Alarm.of(loop.round, "context", words),))
     try:
         return Decision(_in_context(run, loop, context))
     except (CertificateError, EmptyRegionError) as error:
@@ -722,7 +762,8 @@ def announce(run: Run, loop: LoopState, context: Context | None) -> Decision:
         alarm = Alarm.of(loop.round, "refused", f"{error}; the action at hand is {words}")
         if loop.halt is not None and loop.halt.how == "retreated":
             return Decision(at_start(run, loop, context), alarms=(alarm,))
-        return Decision(loop._replace(refused=(breach,)), alarms=(alarm,), error=error)
+        doubted = loop._replace(state=run.algorithm.doubt(loop.state), refused=(breach,))
+        return Decision(doubted, alarms=(alarm,), error=error)
 
 
 def apply_order(

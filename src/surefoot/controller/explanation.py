@@ -1,9 +1,11 @@
 """Why the current action may be played."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +16,9 @@ from surefoot.core.types import Certificate, facts_of, limit_of
 from surefoot.guarantees import Breach, Guarantee, Promises, Safety, explain_nothing
 from surefoot.guarantees.promise import NO_PROMISES
 from surefoot.knowledge import Errors, Estimate
+
+if TYPE_CHECKING:
+    from surefoot.problems.plant import PlantProof
 
 __all__ = ["Explanation", "explain"]
 
@@ -30,7 +35,8 @@ class Explanation:
         feasibility_step: whether the half-space of the constraint moved the action.
         bound: an upper bound on g at the current action, by the certificate or else by the
             guarantee; None without both, or if the data contradict their premises.
-        guarantee: the theorem, or what the knowledge of a rule without one certifies.
+        guarantee: the theorem, or what the knowledge of a rule without one certifies; of a plant,
+            what is proved of it.
         unproved: why nothing is promised, in words; empty where something is.
         promises: what is promised, in three parts.
         ahead: the bound on the regret in advance, in words; empty without one.
@@ -44,6 +50,7 @@ class Explanation:
         uncovered: why the regret bound in advance ended without a contradiction, in words.
         remeasurement: the round in which the anchor is measured again, announced one before.
         estimate: of a constant that was not given, and how many violations may still follow.
+        limits: of a plant, what is certified of each limit, in its unit.
 
     A field that an algorithm does not have is None.
     """
@@ -53,7 +60,7 @@ class Explanation:
     slack: float | None
     feasibility_step: bool | None
     bound: float | None
-    guarantee: Guarantee | Safety | None
+    guarantee: Guarantee | Safety | PlantProof | None
     regret_bound: float | None
     broken: tuple[Breach, ...]
     errors: Errors | None = None
@@ -65,6 +72,7 @@ class Explanation:
     ahead: str = ""
     in_force: str = ""
     unproved: str = ""
+    limits: tuple[str, ...] = ()
 
     @property
     def is_proven(self) -> bool:
@@ -86,6 +94,8 @@ class Explanation:
         losing = [b for b in self.broken if b.affects != "regret"]
         if losing and not self.is_proven:
             line += f": round {losing[0].round} contradicted {losing[0].constant}"
+        if self.limits:
+            return f"{line}, {'; '.join(self.limits)}"
         return line if self.bound is None else f"{line}, g is at most {self.bound:.3g}"
 
     def _facts(self) -> Iterator[tuple[str, str]]:

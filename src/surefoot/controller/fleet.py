@@ -1,7 +1,7 @@
 """Many live loops in one process, driven by arrays, with one durable line a call for all."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +12,8 @@ from surefoot.controller.configuring import reaction_of
 from surefoot.controller.explanation import Explanation, explain
 from surefoot.controller.feedback import check_unknown, read_array, read_context
 from surefoot.controller.journal import Journal, Position
-from surefoot.controller.live import Live, player_difference
-from surefoot.controller.loop import POLICIES, Missing, Run, check_text
+from surefoot.controller.live import Amendment, Live, player_difference
+from surefoot.controller.loop import POLICIES, LoopState, Missing, Run, check_text
 from surefoot.controller.members import Members, Name, Report
 from surefoot.controller.replaying import restore
 from surefoot.core import checks
@@ -88,13 +88,36 @@ class Fleet(Live):
         context: Sequence[object] | None = None,
     ) -> None:
         runs = _runs_of(player, starts, on_contradiction, on_missing)
-        members = Members.begin(map(str, runs), list(runs.values()))
-        self._set_up(members, on_alarm)
-        self._asked = np.zeros(len(runs), dtype=np.int64)
+        self._set_up_runs(runs, on_alarm)
         places = None if context is None else self._read_contexts(None, context, None, current=True)
         self._create(journal, rotate, durable_every)
         if places is not None:
             self._order("announce", places)
+
+    def _set_up_runs(self, runs: Mapping[Name, Run], on_alarm: OnAlarm | None) -> None:
+        """Set up members before their first round."""
+        self._set_up(Members.begin(map(str, runs), list(runs.values())), on_alarm)
+        self._asked = np.zeros(len(runs), dtype=np.int64)
+
+    @classmethod
+    def of_runs(
+        cls,
+        runs: Mapping[str, Run],
+        *,
+        journal: str | os.PathLike[str] | None = None,
+        rotate: int | str | None = None,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Return a fleet of runs by name: of a plant, whose file says what each member plays."""
+        named: dict[Name, Run] = {}
+        for name, run in runs.items():
+            _check_name(name)
+            named[name] = run
+        _check_alike(list(runs.values()))
+        self = cls.__new__(cls)
+        self._set_up_runs(named, on_alarm)
+        self._create(journal, rotate, 1)
+        return self
 
     @classmethod
     def open(
@@ -114,6 +137,32 @@ class Fleet(Live):
             given: what could not be stored, as for :meth:`Controller.open`.
         """
         return cls._continue(journal, on_alarm, given, at_least)
+
+    @classmethod
+    def continue_runs(
+        cls,
+        path: str | os.PathLike[str],
+        accept: Callable[[Mapping[str, Run]], None],
+        *,
+        at_least: int = 0,
+        on_alarm: OnAlarm | None = None,
+    ) -> Self:
+        """Continue from a journal if what its members play is accepted: of a plant, by its file.
+
+        Args:
+            path: of the journal.
+            accept: raises for other runs; the journal is unchanged then.
+            at_least: as for :meth:`open`.
+            on_alarm: likewise.
+        """
+        with Journal.opening(path, fleet=True) as (writer, reader):
+            end, self = restore(reader, {}, at_least), cls.__new__(cls)
+            members: Members = end.members
+            accept(dict(zip(members.names, members.runs, strict=True)))
+            self._go_on(writer, reader, (members, end.at), on_alarm)
+            self._asked = np.zeros(len(members.names), dtype=np.int64)
+            self._name_engine(end.engine, records.engine_of(members), end.is_rebuilt)
+        return self
 
     @classmethod
     def open_or_create(
@@ -232,6 +281,14 @@ class Fleet(Live):
         self._asked = members.rounds.copy()
         actions: FloatArray = freeze(members.actions.copy())
         return actions
+
+    def get(self, member: str) -> tuple[Run, LoopState]:
+        """Return what a member plays, and its state."""
+        return self._now[0].get(member)
+
+    def amend(self, amended: Mapping[Name, Amendment]) -> None:
+        """Let members begin anew; see :class:`~surefoot.controller.PlantFleet`."""
+        self._amend(amended)
 
     def explain(self, member: str) -> Explanation:
         """Return why the action of a member may be played."""
@@ -397,11 +454,17 @@ class Fleet(Live):
         check_text(reason, "reason")
         _check_name(name)
         with self._lock:
+            run = _runs_of(player, {name: start}, on_contradiction, on_missing)[name]
+            self.add_run(name, run, reason)
+
+    def add_run(self, name: str, run: Run, reason: str) -> None:
+        """Let a member come that plays a run; see :meth:`add`."""
+        check_text(reason, "reason")
+        _check_name(name)
+        with self._lock:
             members, _ = self._now
             if name in members.place_of:
                 raise checks.invalid("name", "that of no member", name)
-            runs = _runs_of(player, {name: start}, on_contradiction, on_missing)
-            run = runs[name]
             _check_alike([members.runs[0], run])
             line = {"kind": "joined", "member": name, "round": 1, "reason": reason}
             at = self._write([line | records.player_of(run)])

@@ -66,7 +66,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, NoReturn
 
 from surefoot.core import checks
-from surefoot.core.errors import DamagedError, StoreError
+from surefoot.core.errors import DamagedError, InUseError, StoreError
 from surefoot.core.plain import Data, PlainTable
 
 try:
@@ -408,7 +408,7 @@ class Journal:
                 fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self.close(None)
-            raise StoreError(f"{self.name} is in use: one writer at a time") from error
+            raise InUseError(f"{self.name} is in use: one writer at a time") from error
 
     @property
     def name(self) -> str:

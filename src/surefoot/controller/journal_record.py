@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surefoot.controller.plant_record import PlantRecord
+from surefoot.controller.plant_summary import describe_limits, list_facts
 from surefoot.core.optional import need
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import Certificate
@@ -53,6 +55,13 @@ class JournalRound(NamedTuple):
         how: the next action came about: "stepped" by the rule; "held" or "retreated".
         error: by how much g may be off, as given or reported.
         time: when it was reported.
+        readings: of a plant, the value of each limit in its unit; NaN for none.
+        context: the numbers of the context that it was played in; None without one.
+        missing: whether it was told as a round without a measurement.
+        origin: of the action: "start"; "stepped" by the rule, "held" or "retreated"; "amended" or
+            "recovered", the start of a plant that began anew; of a plant as
+            :class:`~surefoot.controller.plant_record.PlantRound` has it.
+        wanted: of a plant, the set points that were wanted for this round, by name.
     """
 
     round: int
@@ -70,10 +79,17 @@ class JournalRound(NamedTuple):
     how: str = "stepped"
     error: float = 0.0
     time: str = ""
+    readings: np.ndarray | None = None
+    context: tuple[float, ...] | None = None
+    missing: bool = False
+    origin: str = "stepped"
+    wanted: dict[str, float] | None = None
 
     @property
     def is_missing(self) -> bool:
         """Whether nothing was measured in the round."""
+        if self.missing:
+            return True
         values = (self.cost_gradient, self.proposal, self.constraint_value, self.cost_value)
         return all(value is None for value in values)
 
@@ -129,6 +145,10 @@ class JournalRecord:
         has_left: whether the member is gone.
         halted: why nothing moves until the member or the controller is resumed; None if it moves.
         rejected: the number of reports that were rejected; a member's round is then not measured.
+        plant: of a plant file, what the journal says in its units; None of a controller's.
+        context: the numbers of the context of the action at hand; None without one.
+        origin: of the action at hand, as a :class:`JournalRound` has it.
+        digest: the SHA-256 of the last line, which covers all lines before it.
         on_contradiction: the policy it was created with.
         action: the one at hand, whose outcome was not reported yet.
         certificate: of the action at hand; None without one.
@@ -166,6 +186,10 @@ class JournalRecord:
     has_left: bool = False
     halted: str | None = None
     rejected: int = 0
+    plant: PlantRecord | None = None
+    context: tuple[float, ...] | None = None
+    origin: str = "start"
+    digest: str = ""
 
     @property
     def round_count(self) -> int:
@@ -254,6 +278,10 @@ class JournalRecord:
             "journal": f"{self.path}{' (not closed)' if self.is_open else ''}",
             "written by": f"Surefoot {self.surefoot}, created {self.created}",
             **self._member_facts(),
+        }
+        if self.plant is not None:
+            return facts | dict(list_facts(self, self.plant))
+        facts |= {
             "player": self.player,
             "guarantee": self.guarantee,
             **self._promise_facts(),
@@ -289,6 +317,7 @@ class FleetRecord:
             name that left and came back is another member, with rounds and a run of its own.
         is_open: whether its writer has not closed it: it is being written, or was stopped.
         notes: those that are about the whole fleet; a member's are in its own record.
+        digest: the SHA-256 of the last line, which covers all lines before it.
         members: the records by name; of a name that came back the last one.
     """
 
@@ -298,10 +327,16 @@ class FleetRecord:
     runs: tuple[JournalRecord, ...]
     is_open: bool = True
     notes: tuple[JournalNote, ...] = ()
+    digest: str = ""
     members: dict[str, JournalRecord] = field(init=False)
 
     def __post_init__(self) -> None:
         self.members = {str(record.member): record for record in self.runs}
+
+    @property
+    def is_of_plants(self) -> bool:
+        """Whether every member is a plant, of which the journal speaks in its units."""
+        return bool(self.runs) and all(record.plant is not None for record in self.runs)
 
     @property
     def round_count(self) -> int:
@@ -413,12 +448,17 @@ class FleetRecord:
             "guarantee": _of_many(guarantees),
             "rounds": self._describe_rounds(),
         }
-        if (worst := self.worst_member) is not None:
+        if self.is_of_plants:
+            outside = sum(r.plant.outside.total() for r in self.runs if r.plant is not None)
+            facts["outside"] = (
+                f"{outside:,} readings beyond a limit, by more than the meter's error"
+            )
+        elif (worst := self.worst_member) is not None:
             word = "violation" if self.violations == 1 else "violations"
             facts["worst g"] = f"{worst.worst:.6g} of {worst.label}, {self.violations:,} {word}"
             if within := self.within_error:
                 facts["worst g"] += f", {within:,} readings above 0 within the given error"
-        if (margin := self.margin) is not None:
+        if (margin := self.margin) is not None and not self.is_of_plants:
             facts["least margin"] = f"{margin:.3g} between g and its certified bound"
         facts["contradictions"] = _of_members([record.label for record in self.contradicted])
         facts["halted"] = _of_members(list(here))
@@ -438,7 +478,9 @@ class FleetRecord:
 def describe_member(record: JournalRecord) -> str:
     """Return what a summary says of a member, on one line."""
     words = [f"{record.round_count:,} round{'' if record.round_count == 1 else 's'}"]
-    if record.worst is not None:
+    if record.plant is not None:
+        words += [f"{name} {text}" for name, text in describe_limits(record.plant)]
+    elif record.worst is not None:
         word = "violation" if record.violations == 1 else "violations"
         words += [f"worst g {record.worst:.4g}", f"{record.violations:,} {word}"]
     if record.missing:

@@ -15,6 +15,7 @@ from surefoot.controller.return_path import Halt, ReturnPath
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm, errors_of, observer_of
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, PerRow, Span
 from surefoot.core.plain import PlainTable
 from surefoot.core.types import (
@@ -145,6 +146,16 @@ class Run:
         """The first argument of a round, a gradient or a proposal; empty for costs by value."""
         proposal = "cost_gradient" if self.needs.cost_gradients else ""
         return "proposal" if self.needs.proposals else proposal
+
+    def bound_reading(self, feedback: Feedback) -> tuple[float, float] | None:
+        """Return the least and the largest that g may be where it was read; None if it was not."""
+        values, errors = feedback.constraint_value, self.errors.of_round(feedback)
+        if values is None:
+            return None
+        if self.knowledge is not None:
+            return self.knowledge.bound_reading(values, errors)
+        worst = float(np.max(values))
+        return worst - errors.value, worst + errors.value + errors.evaluation
 
     @cached_property
     def errors(self) -> Errors:

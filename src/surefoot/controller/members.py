@@ -532,7 +532,7 @@ def decide_one(
     context leaves without a certified action.
     """
     feedback = feedback._replace(context=decode(feedback.context))
-    nothing = Feedback(action=feedback.action, context=feedback.context)
+    nothing = _without_measurement(feedback)
     value = feedback.constraint_value
     is_missing = value is not None and bool(np.isnan(value))
     feedback = nothing if is_missing else feedback
@@ -548,6 +548,12 @@ def decide_one(
     missing = read_feedback(run, loop.state, nothing, missing=True)
     without = decide(run, decision.loop, missing)
     return missing, without._replace(alarms=decision.alarms, refused=decision.loop.refused)
+
+
+def _without_measurement(feedback: Feedback) -> Feedback:
+    """Return the part of a report that a round without a measurement may have."""
+    action, context, readings = feedback.action, feedback.context, feedback.readings
+    return Feedback(action=action, context=context, readings=readings)
 
 
 def _leave_out(
@@ -572,7 +578,7 @@ def _leave_out(
         loop = loop._replace(refused=refused)
         run = run if run.knowledge is None else run.with_policies(on_missing="retreat")
         level = logging.CRITICAL
-    still = Feedback(action=feedback.action, context=feedback.context)
+    still = _without_measurement(feedback)
     nothing = read_feedback(run, loop.state, still, missing=True)
     alarm = Alarm.of(t, "refused", sentence, level)
     decision = decide(run, loop, nothing)

@@ -18,6 +18,7 @@ from surefoot.controller.journal_record import (
     JournalRound,
 )
 from surefoot.controller.members import Name
+from surefoot.controller.plant_record import PlantRecord, PlantVersion
 from surefoot.controller.records import (
     OWN,
     Certificates,
@@ -29,8 +30,8 @@ from surefoot.controller.records import (
 )
 from surefoot.core import checks
 from surefoot.core.plain import NotPlainError, PlainTable, decode, describe
-from surefoot.core.types import Array, Certificate, Number
-from surefoot.guarantees import Promises, explain_nothing, promises_of, safety_of
+from surefoot.core.types import Array, Certificate, FloatArray, Number
+from surefoot.guarantees import Breach, Promises, explain_nothing, promises_of, safety_of
 from surefoot.guarantees.promise import NO_PROMISES
 
 __all__ = ["is_journal", "read_journal"]
@@ -129,7 +130,7 @@ def read_journal(
     if member is None:
         header, notes = reader.header, tuple(reading.notes)
         about = (reader.first, header["surefoot"], header["created"])
-        return FleetRecord(*about, tuple(records), reading.is_open, notes)
+        return FleetRecord(*about, tuple(records), reading.is_open, notes, reader.digest)
     named = [record for record in records if record.member == member]
     if not named:
         raise unknown_member(member, dict.fromkeys(str(record.member) for record in records))
@@ -309,7 +310,10 @@ class _Reading:
         """Begin with the members of the first line."""
         if "members" not in header:
             self._add([None], [header], [header["loop"]["state"]["x"]])
-            self.records[0].halted = _halt_in(header["loop"])
+            record = self.records[0]
+            record.halted, record.context = _halt_in(header["loop"]), _context_in(header["loop"])
+            if header.get("rounds"):
+                record.origin = "stepped"
             return
         table, starts = header["members"], decode(header["members"]["starts"])
         names, players = table["names"], [header["players"][int(i)] for i in table["players"]]
@@ -322,8 +326,9 @@ class _Reading:
             self.actions[at] = decode(rows["blocks"])[:, : self.actions.shape[1]]
         for name, loop in state["loops"].items():
             i = self.place_of[name]
-            self.actions[i] = decode(loop["state"]["x"])
-            self.records[i].halted = _halt_in(loop)
+            record, self.actions[i] = self.records[i], decode(loop["state"]["x"])
+            record.halted, record.context = _halt_in(loop), _context_in(loop)
+            record.origin = "stepped"
 
     def _add(self, names: Sequence[Name], players: Sequence[PlainTable], actions: Any) -> None:
         """Add members that come."""
@@ -335,6 +340,8 @@ class _Reading:
             record = JournalRecord(*about, *words, player["on_contradiction"], action)
             record.errors, record.promises, record.member = error, promises, name
             record.run = self.runs[name] = self.runs.get(name, 0) + 1
+            if "plant" in player:
+                record.plant = PlantRecord.of(player["plant"], one_limit=name is not None)
             self.place_of[name] = len(self.records)
             self.records.append(record)
             errors.append(error)
@@ -477,7 +484,10 @@ class _Reading:
         rows = np.concatenate([where[:0], *map(np.arange, sizes)])[where]
         for i, record in enumerate(self.records):
             self._to_record(i)
-            record.is_open = self.is_open
+            record.is_open, record.digest = self.is_open, self.reader.digest
+            if record.plant is not None:
+                record.guarantee = str(record.plant.proof)
+                record.promises = record.plant.promises
             part = numbers[edges[i] : edges[i + 1]].T
             record.g, record.bounds, record.lengths, record.errors = part
             latest = self.limits.latest or ends[i + 1]
@@ -526,6 +536,19 @@ def _value_error_of(player: Any) -> float:
     return float(player) if isinstance(player, (int, float)) else 0.0
 
 
+def _context_in(loop: PlainTable) -> tuple[float, ...] | None:
+    """Return the numbers of the context in a stored loop; None without one."""
+    memory = loop["state"].get("memory")
+    return _place_in(memory.get("context") if isinstance(memory, Mapping) else None)
+
+
+def _place_in(context: object) -> tuple[float, ...] | None:
+    """Return the numbers of an encoded context; None without one."""
+    if not isinstance(context, Mapping):
+        return None
+    return tuple(np.asarray(decode(context["place"]), dtype=np.float64).tolist())
+
+
 def _halt_in(loop: PlainTable) -> str | None:
     """Return why a stored loop is halted; None if it moves."""
     halt = loop.get("halt")
@@ -555,10 +578,12 @@ def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None
     kind, row = line["kind"], None
     if "player" in line:
         so_far.errors = _value_error_of(line["player"])
+    if so_far.plant is not None and kind != "round":
+        so_far.plant.take_line(line)
     if kind == "round":
-        row = _round_in(so_far, line)
-        so_far.missing += "missing" in line
         breaches = tuple(decode(b, OWN) for b in line.get("breaches", ()))
+        row = _round_in(so_far, line, breaches)
+        so_far.missing += row.missing
         so_far.breaches += breaches
         if "causes" in (why := line.get("why", {})) and why.get("policy") in ("hold", "retreat"):
             # One that was known before has no line of its own.
@@ -567,10 +592,14 @@ def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None
     elif kind == "refused":
         so_far.rejected += 1
     elif kind in ("hold", "retreat"):
-        so_far.halted = line["reason"]
-    elif kind == "resume":
+        so_far.halted, so_far.origin = line["reason"], _ORIGINS[kind]
+    elif kind in ("resume", "amend"):
         so_far.halted = None
-        so_far.breaches = () if line.get("fresh") else so_far.breaches
+        if line.get("fresh"):
+            so_far.breaches, so_far.context = (), None
+            so_far.origin = _origin_of(line)
+    elif kind == "announce":
+        so_far.context = _place_in(line["context"])
     so_far.notes += tuple(_notes_in(line))
     if "next" in line:
         so_far.action = np.array(line["next"], dtype=np.float64)
@@ -578,13 +607,25 @@ def _take(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound | None
     return row
 
 
-def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
+_ORIGINS = {"hold": "held", "retreat": "retreated"}
+
+
+def _origin_of(line: Mapping[str, Any]) -> str:
+    """Return how the first action of another player came about."""
+    if line["kind"] == "resume":
+        return "start"
+    return "recovered" if PlantVersion.is_of_plant(line["by"]) else "amended"
+
+
+def _round_in(
+    so_far: JournalRecord, line: Mapping[str, Any], breaches: tuple[Breach, ...]
+) -> JournalRound:
     """Return a round: the certificate before it proved its action feasible."""
     certificate = so_far.certificate
     bound, length = _numbers_of(certificate)
     fields = {name: decode(line.get(name)) for name in REPORTED}
     value: Number = fields["constraint_value"]
-    return JournalRound(
+    row = JournalRound(
         round=line["round"],
         action=so_far.action,
         certificate=certificate,
@@ -595,7 +636,21 @@ def _round_in(so_far: JournalRecord, line: Mapping[str, Any]) -> JournalRound:
         how=line.get("how", "stepped"),
         error=line.get("value_error", so_far.errors),
         time=line["time"],
+        readings=_readings_in(line),
+        context=so_far.context,
+        missing="missing" in line,
+        origin=so_far.origin,
     )
+    if so_far.plant is not None:
+        row = so_far.plant.take_round(row, breaches, line.get("why", {}).get("causes", ()))
+    so_far.origin, so_far.context = row.how, _place_in(line.get("context"))
+    return row
+
+
+def _readings_in(line: Mapping[str, Any]) -> FloatArray | None:
+    """Return what meters showed in a round, NaN for nothing; None where there are none."""
+    stored = decode(line.get("readings"))
+    return None if stored is None else np.asarray(stored, dtype=np.float64)
 
 
 def _numbers_of(certificate: Certificate | None) -> tuple[float, float]:

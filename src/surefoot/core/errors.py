@@ -42,6 +42,10 @@ class DamagedError(StoreError):
     """A file, or a part of one, that does not contain what was written."""
 
 
+class InUseError(StoreError):
+    """A file or a socket that another process uses."""
+
+
 def first_line(error: BaseException) -> str:
     r"""Return the first line of an error's text; its class if the text is empty.
 
@@ -58,12 +62,22 @@ def suggest(word: object, words: Iterable[str]) -> str:
     ("; did you mean 'G_g'?", '; known: G_g, G_f')
     """
     words = list(words)
-    # Capitals are easily mistaken, and difflib takes them for other letters.
-    by_casefold = {w.casefold(): w for w in reversed(words)}
-    close = difflib.get_close_matches(str(word).casefold(), by_casefold, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {by_casefold[close[0]]!r}?"
+    close = nearest_word(word, words)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     return f"; known: {', '.join(words)}" if words else ""
+
+
+def nearest_word(word: object, words: Iterable[str]) -> str | None:
+    """Return the word that somebody may have meant; None if no word is near.
+
+    >>> nearest_word("stepness", ["steepness", "curvature"]), nearest_word("x", ["steepness"])
+    ('steepness', None)
+    """
+    # Capitals are easily mistaken, and difflib takes them for other letters.
+    by_casefold = {w.casefold(): w for w in reversed(list(words))}
+    close = difflib.get_close_matches(str(word).casefold(), by_casefold, n=1, cutoff=0.6)
+    return by_casefold[close[0]] if close else None
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -45,6 +45,12 @@ SLACK_LEFT = 0.5
 """Under drift the anchor is visited once at most this share of its slack is left."""
 SWEEPS = 60
 """How often the search for the nearest point of two sets is improved."""
+SWEEP_SHARE = 0.5
+"""The share of their size over the distance of the proposal that it takes as a step: half of it
+needs a third of the turns.
+"""
+SWEEP_STEP = 1.2
+"""It goes on by so much of what a turn says; with 1.2 turns were fewest."""
 SWEEP_END = 1e-15
 """It ends where a point moves by this share of its size."""
 
@@ -204,8 +210,14 @@ PROBE_MISS = 0.5
 """An action counts as a probe where it is off by less than this share of the probe's length."""
 PROBE_ERRORS = 8.0
 """A probe is as long as values err by an eighth of what g can change over it,"""
-PROBE_MOST = 0.25
+PROBE_MOST = 0.9
 """but at most this share of the certified radius."""
+PROBE_VARIANCE = 3.0
+"""Errors of at most e have a variance of e^2 over this, if they are uniform."""
+PROBE_NOISE = 1.0
+"""No probe begins whose differences have more variance from errors than from slopes, by this
+factor.
+"""
 
 # --- games ----------------------------------------------------------------------------------------
 

@@ -368,6 +368,8 @@ def json_plain(value: object) -> Data:
     """
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
+    if is_record(type(value)):
+        value = value._asdict()  # type: ignore[attr-defined]
     if isinstance(value, Mapping):
         return {str(key): json_plain(part) for key, part in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):

@@ -5,11 +5,10 @@ it: every table by its declared parameters, every problem by its function, every
 constructor. All mistakes are reported at once, each with the path of its key.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
-from typing import Any, NamedTuple, TypeAlias, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from surefoot.core.algorithm import constructors_of
 from surefoot.core.checks import invalid
@@ -26,6 +25,7 @@ from surefoot.core.parameters import (
     declare,
     parameters_of,
 )
+from surefoot.core.toml import KeyPath, path_text
 from surefoot.experiments.build import (
     ALGORITHMS_BY_NAME,
     FULL_NAMES,
@@ -44,11 +44,6 @@ from surefoot.experiments.record import PlayerTable, ProblemTable, RecordingTabl
 from surefoot.games import Engine
 from surefoot.problems import Problem
 from surefoot.problems.costs import Adversarial
-
-KeyPath: TypeAlias = tuple[str | int, ...]
-"""Keys and places in lists that lead to a value."""
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Mistake(NamedTuple):
@@ -113,22 +108,6 @@ class Mistakes(list[Mistake]):
             elif parameter.is_required:
                 self.add((*path, name), "is missing")
         return values
-
-
-def path_text(path: KeyPath) -> str:
-    """Return a path as one writes it.
-
-    Example:
-        >>> path_text(("algorithms", 0, "tuning"))
-        'algorithms[0].tuning'
-    """
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{key_text(step)}" for step in path)
-    return text.removeprefix(".")
-
-
-def key_text(key: str) -> str:
-    """Return a key as TOML writes it, in quotes where it needs them."""
-    return key if _BARE.fullmatch(key) else json.dumps(key)
 
 
 CHEAP = 1_000_000

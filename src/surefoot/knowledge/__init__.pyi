@@ -24,9 +24,8 @@ from surefoot.knowledge.certified_length import (
 )
 from surefoot.knowledge.choices import (
     Choices as Choices,
-    Grid as Grid,
-    OffOr as OffOr,
     OnChoices as OnChoices,
+    make_domain as make_domain,
 )
 from surefoot.knowledge.context import (
     AnnouncedDrift as AnnouncedDrift,
@@ -106,6 +105,7 @@ from surefoot.knowledge.rows import (
 )
 from surefoot.knowledge.together import (
     Together as Together,
+    TogetherCertificate as TogetherCertificate,
     TogetherMemory as TogetherMemory,
     TogetherRegion as TogetherRegion,
 )

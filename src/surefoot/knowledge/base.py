@@ -28,6 +28,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, final
 
 import numpy as np
@@ -478,6 +479,20 @@ class Knowledge(Declared):
             length: how far the point moves.
             ahead: whether to allow for the slopes of all later rounds, of a convex g.
         """
+
+    def bound_reading(self, values: Number, errors: Errors) -> tuple[float, float]:
+        """Return the least and the largest that g may be where it was read.
+
+        Args:
+            values: what was read; one number per row.
+            errors: how wrong it may be.
+        """
+        worst = float(np.max(values))
+        return worst - errors.value, worst + errors.value + errors.evaluation
+
+    def every(self, rounds: int) -> Knowledge:
+        """Return the knowledge where so many rounds pass between two readings."""
+        return replace(self, errors=self.errors.every(rounds))
 
     def noise(self, d: int) -> Number:
         """Return a bound on the error of an observed g, beyond that of its reading."""

@@ -1,4 +1,7 @@
-r"""Actuators that cannot play every point: steps, or off and a least power; the nearest certified.
+r"""Actuators that cannot play every point: steps, or off and a least value; the nearest certified.
+
+A choice is made entry by entry: any value of a range, whole multiples of a step in it, or 0 beside
+either (:class:`Choices`).
 
 **Proposition.** *Let every reading be at a choice and let g be fixed. Then there always is a
 certified choice: the action played last, and for a limit on the average the start. Under drift, for
@@ -24,22 +27,28 @@ whenever one of them is nearer to the proposal.*
 
 *Proof.* The ball of :math:`x_t` has radius :math:`-g/G_g \ge h`. ∎ So it comes to rest with a slack
 below :math:`G_gh`, or where no neighbour is better: that is what choices cost. An
-entry that is off is switched on where the slack is at least :math:`G_g` times its ``least``. No
+entry that is off is switched on where the slack is at least :math:`G_g` times its least value. No
 safe rule that plays choices alone leaves the hull of their balls (Theorem E of docs/hulls.md). With
 a curvature the rest is at the first neighbour with U > 0, which is of second order in h.
+
+**Pieces.** The choices with the same steps and the same entries off are a box, the *piece* of any
+of them; its other entries take any value. In a piece the nearest certified choice is the point of
+two convex sets nearest to the proposal, which a search finds. So an entry that takes any value
+moves as if it were alone, whatever the steps beside it allow: the piece of the last action is
+always searched.
 
 Choices are not convex. A learner learns in the box around them (``inside``), the knowledge
 certifies choices. Rules whose theorem is about a convex domain reject them.
 
-Rounding. A choice is what the formula :math:`k h` or :math:`l + k h` gives in float64 for a whole k
-of at most :math:`2^{50}`, so that dividing by h finds k again: ``contains`` compares exactly, and
+Rounding. A choice in steps is what the formula :math:`k h` gives in float64 for a whole k of at
+most :math:`2^{50}`, so that dividing by h finds k again: ``contains`` compares exactly, and
 ``project`` returns what ``contains`` accepts.
 """
 
 import itertools
 import math
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,61 +56,142 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, instance_of
+from surefoot.core.parameters import Declared, anything
 from surefoot.core.points import check_length
 from surefoot.core.types import Array, Set
+from surefoot.knowledge import nearest
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.errors import EmptyRegionError
-from surefoot.knowledge.nearest import KnownSets
+from surefoot.knowledge.nearest import Bounds, KnownSets
 from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
-__all__ = ["Choices", "Grid", "OffOr", "OnChoices"]
+__all__ = ["Choices", "OnChoices", "make_domain"]
 
 CORNERS = 8
 """Of so many entries both neighbours are tried, in all combinations: 256 at the most."""
+SEARCHES = 4
+"""Of so many pieces the nearest certified choice is searched, and of that of the last action."""
+TURNS = 12
+"""The steps of a search in a piece."""
+KEPT = 1.0 - 2.0**-30
+"""The share of the way to the end of a piece that is gone, so that rounding leaves it certified."""
 MOST_STEPS = 2.0**50
 """How many steps from 0 a choice may be: then rounding does not hide which it is."""
 
 
 class Choices(Declared, kw_only=False):
-    """Points to choose an action from, entry by entry, as the domain of a knowledge.
+    """What each entry of an action may be, as the domain of a knowledge.
 
-    A kind of them has :meth:`bracket`, :meth:`box`, ``dimension`` and ``gaps``; every entry has a
-    least and a largest choice wherever it is bounded.
+    Every argument is one for all entries, or one per entry; without one per entry the dimension is
+    any. Then, and without ``least`` and ``most``, the knowledge needs a ``reach``, and a leader,
+    which learns in the box, is unsupported.
 
-    Attributes:
-        inside: a box that contains them, where the dimension is known; a learner learns in it.
+    Args:
+        least: the least value of an entry that is not off; None, with ``most``, for no bounds.
+        most: the largest value.
+        step: entries are whole multiples of it; 0 for any value. Without bounds, no entry is
+            beyond :math:`2^{50}` steps.
+        off: whether an entry may be 0, too, below its ``least``: a machine that switches.
+
+    Example:
+        >>> from surefoot.knowledge import LipschitzHull, Reading
+        >>> taps = Choices([0.0, 0.0], [1.0, 1.0], step=0.25)
+        >>> known, x = LipschitzHull(G_g=1.0, domain=taps), np.array([0.25, 0.25])
+        >>> memory = known.observe(known.init(x), Reading(x, -0.3, None, known.errors))
+        >>> known.region(memory, known.errors).nearest(np.array([0.9, 0.4]))
+        array([0.5 , 0.25])
+
+        A tap in steps, a charger that is off or from 6 to 32, and a valve that takes any value:
+
+        >>> step, off = [0.0125, 0.0, 0.0], [False, True, False]
+        >>> plant = Choices([0.9, 6.0, 0.0], [1.1, 32.0, 1.0], step, off)
+        >>> plant.project(np.array([1.01, 2.0, 0.37]))
+        array([1.0125, 0.    , 0.37  ])
+        >>> Choices(6.0, [32.0, 32.0], step=2.0, off=True).project(np.array([9.1, 2.9]))
+        array([10.,  0.])
     """
 
     is_convex: ClassVar[bool] = False
 
+    least: Any = anything("finite, one number or one per entry", default=None)
+    most: Any = anything("finite, at least least, one number or one per entry", default=None)
+    step: Any = anything("at least 0, one number or one per entry", default=0.0)
+    off: Any = anything("True or False, or one per entry", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.least is None) != (self.most is None):
+            name = "least" if self.least is None else "most"
+            raise checks.invalid(name, "given where the other bound is", None)
+        lengths: set[int] = set()
+        for name in ("least", "most", "step", "off"):
+            if (given := getattr(self, name)) is None:
+                continue
+            entries = _read_flags(given) if name == "off" else _read_numbers(given, name)
+            lengths |= {len(entries)} if np.ndim(entries) else set()
+            if len(lengths) > 1:
+                raise checks.invalid(name, "one, or as many as the others have", given)
+            object.__setattr__(self, name, entries)
+        self._check_step()
+        self._check_range()
+
+    def _check_step(self) -> None:
+        if not np.all(np.asarray(self.step) >= 0):
+            raise checks.invalid("step", "at least 0", self.step)
+        if not (np.any(self.step) or np.any(self.off)):
+            raise InvalidValueError(
+                "choices must have a step, or an entry that can be off: take a Box, got neither"
+            )
+
+    def _check_range(self) -> None:
+        if self.least is None:
+            if np.any(self.off) or not np.all(self.step):
+                rule = "given for an entry that can be off or takes any value"
+                raise checks.invalid("least", rule, None)
+            return
+        if not np.all(np.asarray(self.least) <= self.most):
+            raise checks.invalid("least", f"at most most = {self.most!r}", self.least)
+        if not np.all(np.asarray(self.least) > np.where(self.off, 0.0, -math.inf)):
+            raise checks.invalid("least", "above 0 for an entry that can be off", self.least)
+        far = np.maximum(np.abs(self.least), np.abs(self.most))
+        if not np.all((far <= MOST_STEPS * np.asarray(self.step)) | (np.asarray(self.step) == 0)):
+            raise checks.invalid("step", "0, or at least 2**-50 of least and of most", self.step)
+        low, high = self._ends
+        if not np.all(low <= high):
+            rule = f"such that a multiple is from least = {self.least!r} to most = {self.most!r}"
+            raise checks.invalid("step", rule, self.step)
+
+    # --- the set ---------------------------------------------------------------------------------
+
     @property
-    @abstractmethod
     def dimension(self) -> int | None:
         """The length of a point; None if any is possible."""
+        given = (self.least, self.most, self.step, self.off)
+        return next((len(each) for each in given if np.ndim(each)), None)
 
-    @property
-    @abstractmethod
-    def gaps(self) -> tuple[Array, ...]:
-        """How far entries move at least, one number for all or one per entry; the largest first."""
-
-    @abstractmethod
     def box(self, d: int) -> Box | None:
         """Return the box that holds the choices of a dimension; None if they are unbounded."""
+        if self.least is None:
+            return None
+        low, high = (np.broadcast_to(end, d).astype(np.float64) for end in (self.least, self.most))
+        return Box(np.where(self.off, 0.0, low), high)
 
-    @abstractmethod
-    def bracket(self, x: Array) -> tuple[Array, Array]:
-        """Return the next choice below, and above, every entry: one choice twice at the ends."""
-
-    @abstractmethod
-    def project(self, x: Array) -> Array:
-        """Return the nearest choice."""
+    @property
+    def inside(self) -> Box | None:
+        """A box that contains them, where a learner learns; None where none is known."""
+        return None if self.dimension is None else self.box(self.dimension)
 
     def contains(self, x: Array) -> bool:
         """Return whether x is a choice, exactly."""
         x = check_length(x, self.dimension)
         return bool(np.isfinite(x).all()) and bool((self.project(x) == x).all())
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest choice; of an entry midway between off and on, on."""
+        with np.errstate(over="ignore"):
+            is_off = np.asarray(self.off) & (x < self._first_on - x)
+        return np.where(is_off, 0.0, self._on(x, np.round))
 
     def bounding_ball(self) -> Ball:
         """Return a ball that contains the choices."""
@@ -111,12 +201,78 @@ class Choices(Declared, kw_only=False):
     @property
     def diameter(self) -> float:
         """The length of the diagonal of the box; infinite without one."""
-        box = None if self.dimension is None else self.box(self.dimension)
-        return math.inf if box is None else box.diameter
+        return math.inf if self.inside is None else self.inside.diameter
 
     def minimize_linear(self, c: Array) -> Array:
         """Return a choice where the inner product with c is smallest."""
         return self.project(self._find_box(len(c)).minimize_linear(c))
+
+    def _find_box(self, d: int | None = None) -> Box:
+        """Return the box; raise without one."""
+        d = self.dimension if d is None else d
+        box = None if d is None else self.box(d)
+        if box is None:
+            raise InvalidValueError(
+                f"reach must be given for choices of unknown size, got {checks.repr_line(self)}"
+            )
+        return box
+
+    # --- entries ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _ends(self) -> tuple[Any, Any]:
+        """The least and the largest multiple of the step that are not off; 0 without a step."""
+        step = np.asarray(self.step)
+        if self.least is None:
+            most = np.where(step > 0, MOST_STEPS, 0.0)
+            return -most, most
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = (
+                np.where(step > 0, np.round(end / step), 0.0) for end in (self.least, self.most)
+            )
+        low = low + ((step > 0) & (low * step < self.least))
+        return low, high - ((step > 0) & (high * step > self.most))
+
+    @cached_property
+    def _first_on(self) -> Any:
+        """The least value of an entry that is on; 0 for one that cannot be off."""
+        if self.least is None:
+            return 0.0
+        low, step = self._ends[0], np.asarray(self.step)
+        return np.where(self.off, np.where(step > 0, low * step, self.least), 0.0)
+
+    def _on(self, x: Array, towards: Any) -> Array:
+        """Return entries that are on: the next multiple of the step, or any value of the range."""
+        step = np.asarray(self.step)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            count = np.where(step > 0, towards(x / step), 0.0)
+        free = x if self.least is None else np.clip(x, self.least, self.most)
+        at: Array = np.where(step > 0, np.clip(count, *self._ends) * step, free)
+        return at
+
+    def bracket(self, x: Array) -> tuple[Array, Array]:
+        """Return the next choice below, and above, every entry: one choice twice at the ends."""
+        off, first = np.asarray(self.off), self._first_on
+        low, high = self._on(x, np.floor), self._on(x, np.ceil)
+        return np.where(off & (x < first), 0.0, low), np.where(off & (x <= 0.0), 0.0, high)
+
+    @property
+    def gaps(self) -> tuple[Array, ...]:
+        """How far entries move at least: to switch, then by a step; 0 where they move freely."""
+        step = np.atleast_1d(np.asarray(self.step))
+        if not np.any(self.off):
+            return (step,)
+        return np.atleast_1d(np.where(self.off, self._first_on, step)), step
+
+    def find_pieces(self, points: Array) -> tuple[Array, Array]:
+        """Return the lower and the upper ends of the pieces of choices: a box for each.
+
+        Args:
+            points: the choices, one per row, or one choice.
+        """
+        is_fixed = (np.asarray(self.step) > 0) | (np.asarray(self.off) & (points == 0.0))
+        least, most = (0.0, 0.0) if self.least is None else (self.least, self.most)
+        return np.where(is_fixed, points, least), np.where(is_fixed, points, most)
 
     def around(self, p: Array, x: Array) -> Array:
         """Return choices next to p, and next to x, and x: one per row.
@@ -143,199 +299,41 @@ class Choices(Declared, kw_only=False):
         Args:
             x: the choice.
         """
+        can_switch = np.asarray(self.off) & (x != 0.0)
+        yield np.where(np.eye(len(x), dtype=bool), 0.0, x)[can_switch]
         for gap in self.gaps:
             for way in (gap, -gap):
                 ends = self.project(x + way)
                 yield np.where(np.eye(len(x), dtype=bool), ends, x)[ends != x]
 
-    def _find_box(self, d: int | None = None) -> Box:
-        """Return the box; raise without one."""
-        d = self.dimension if d is None else d
-        box = None if d is None else self.box(d)
-        if box is None:
-            raise InvalidValueError(
-                f"reach must be given for choices of unknown size, got {checks.repr_line(self)}"
-            )
-        return box
+
+def _read_numbers(given: Any, name: str) -> Any:
+    """Return a finite number, or several as a vector; raise for anything else."""
+    numbers = read_numbers(given, name)
+    return numbers if np.ndim(given) else float(numbers[0])
 
 
-class Grid(Choices, kw_only=False):
-    """The points whose entries are whole multiples of a step, as the domain of a knowledge.
+def _read_flags(given: Any) -> Any:
+    """Return a boolean, or several; raise for anything else."""
+    flags = np.asarray(given)
+    if flags.dtype != np.bool_ or flags.ndim > 1 or not flags.size:
+        raise checks.invalid("off", "True or False, or one per entry", given)
+    return tuple(flags.tolist()) if flags.ndim else bool(flags)
 
-    Args:
-        step: h, one for all entries or one per entry.
-        inside: a box that contains them; without one the knowledge needs a ``reach``, no entry is
-            beyond :math:`2^{50}` steps, and a leader, which learns in the box, is unsupported.
 
-    Example:
-        >>> from surefoot.knowledge import LipschitzHull, Reading
-        >>> known = LipschitzHull(G_g=1.0, domain=Grid(0.25, Box([0.0, 0.0], [1.0, 1.0])))
-        >>> x = np.array([0.25, 0.25])
-        >>> memory = known.observe(known.init(x), Reading(x, -0.3, None, known.errors))
-        >>> known.region(memory, known.errors).nearest(np.array([0.9, 0.4]))
-        array([0.5 , 0.25])
+def make_domain(
+    least: Array, most: Array, *, step: Array | float = 0.0, off: Sequence[bool] | bool = False
+) -> Set:
+    """Return the set of actions by what each entry may be: a box if each takes any value.
+
+    >>> make_domain(np.zeros(2), np.ones(2))
+    Box(lower=array([0., 0.]), upper=array([1., 1.]))
+    >>> make_domain(np.zeros(2), np.ones(2), step=0.25).contains(np.array([0.25, 0.3]))
+    False
     """
-
-    step: Any = anything("a finite number > 0, or one per entry")
-    inside: Any = instance_of(Box, default=None)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        step = read_numbers(self.step, "step")
-        if not (step > 0).all():
-            raise InvalidValueError(f"step must be above 0, got {self.step!r}")
-        if self.inside is not None and len(step) not in (1, self.inside.dimension):
-            rule = f"one number, or {self.inside.dimension} as the box has"
-            raise checks.invalid("step", rule, self.step)
-        object.__setattr__(self, "step", step)
-        if self.inside is not None:
-            far = np.maximum(np.abs(self.inside.lower), np.abs(self.inside.upper))
-            if not (far <= MOST_STEPS * step).all():
-                rule = "at least 2**-50 of the largest entry of the box"
-                raise checks.invalid("step", rule, step)
-            low, high = self._ends
-            if not (low <= high).all():
-                raise InvalidValueError(f"step must leave a point in {self.inside!r}, got {step!r}")
-
-    @property
-    def _ends(self) -> tuple[Any, Any]:
-        """The least and the largest multiples in the box."""
-        if self.inside is None:
-            return -MOST_STEPS, MOST_STEPS
-        low, high = (np.round(end / self.step) for end in (self.inside.lower, self.inside.upper))
-        low = low + (low * self.step < self.inside.lower)
-        return low, high - (high * self.step > self.inside.upper)
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of a point; None if any is possible."""
-        sizes = [len(self.step)] if len(self.step) > 1 else []
-        return self.inside.dimension if self.inside is not None else next(iter(sizes), None)
-
-    @property
-    def gaps(self) -> tuple[Array, ...]:
-        """The step."""
-        return (self.step,)
-
-    def box(self, d: int) -> Box | None:
-        """Return the box; None without one."""
-        box: Box | None = self.inside
-        return box
-
-    def _count(self, x: Array) -> Array:
-        """Return how many steps every entry is from 0, not rounded."""
-        with np.errstate(over="ignore"):
-            return x / self.step
-
-    def project(self, x: Array) -> Array:
-        """Return the nearest grid point."""
-        return np.clip(np.round(self._count(x)), *self._ends) * self.step
-
-    def bracket(self, x: Array) -> tuple[Array, Array]:
-        """Return the next grid points below and above."""
-        low, ends = np.floor(self._count(x)), self._ends
-        return np.clip(low, *ends) * self.step, np.clip(low + 1.0, *ends) * self.step
-
-
-class OffOr(Choices, kw_only=False):
-    """The points whose entries are 0, or from a least to a largest value: machines that switch.
-
-    Args:
-        least: what an entry is at least where it is not 0; one for all entries or one per entry.
-        most: what an entry is at most, likewise.
-        step: entries that are not 0 are ``least`` and whole multiples of it; None for all values.
-
-    Without a number per entry the dimension is any: then the knowledge needs a ``reach``, and a
-    leader, which learns in the box from 0 to ``most``, is unsupported.
-
-    Example:
-        >>> chargers = OffOr([6.0, 6.0, 6.0], 32.0)
-        >>> chargers.project(np.array([2.0, 4.0, 40.0]))
-        array([ 0.,  6., 32.])
-        >>> chargers.contains(np.array([0.0, 6.5, 32.0])), chargers.contains(np.full(3, 5.9))
-        (True, False)
-        >>> OffOr(6.0, [32.0, 32.0], step=2.0).project(np.array([9.1, 8.9]))
-        array([10.,  8.])
-    """
-
-    least: Any = anything("a finite number > 0, or one per entry")
-    most: Any = anything("a finite number of at least least, or one per entry")
-    step: Any = anything("a finite number > 0, or one per entry", default=None)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        lengths = set()
-        for name in ("least", "most", "step"):
-            if (given := getattr(self, name)) is None and name == "step":
-                continue
-            numbers = read_numbers(given, name)
-            if np.ndim(given):
-                lengths.add(len(numbers))
-            if len(lengths) > 1:
-                rule = "one number, or as many as least or most has"
-                raise checks.invalid(name, rule, given)
-            if name != "most" and not (numbers > 0).all():
-                raise checks.invalid(name, "above 0", given)
-            object.__setattr__(self, name, numbers if np.ndim(given) else float(numbers[0]))
-        if not np.all(np.asarray(self.least) <= self.most):
-            raise checks.invalid("least", f"at most most = {self.most!r}", self.least)
-        if self.step is not None and not np.all(self.most <= 2.0**48 * np.asarray(self.step)):
-            raise checks.invalid("step", "at least 2**-48 of most", self.step)
-
-    @property
-    def dimension(self) -> int | None:
-        """The length of a point; None if any is possible."""
-        given = (self.least, self.most, self.step)
-        return next((len(v) for v in given if isinstance(v, np.ndarray)), None)
-
-    @property
-    def inside(self) -> Box | None:
-        """The box from 0 to most; None if the dimension is unknown."""
-        return None if self.dimension is None else self.box(self.dimension)
-
-    @property
-    def gaps(self) -> tuple[Array, ...]:
-        """What switches an entry on and off; the step."""
-        both = (self.least,) if self.step is None else (self.least, self.step)
-        return tuple(np.atleast_1d(np.asarray(gap, dtype=np.float64)) for gap in both)
-
-    def box(self, d: int) -> Box:
-        """Return the box from 0 to most."""
-        return Box(np.zeros(d), np.broadcast_to(self.most, d).astype(np.float64))
-
-    @property
-    def _last(self) -> Any:
-        """The largest number of steps from least."""
-        count = np.round((self.most - self.least) / self.step)
-        return count - (self.least + count * self.step > self.most)
-
-    def _on(self, x: Array, towards: Any) -> Array:
-        """Return entries as they are where they are on: the next of a multiple, or themselves."""
-        if self.step is None:
-            return np.clip(x, self.least, self.most)
-        with np.errstate(over="ignore"):
-            count = np.clip(towards((x - self.least) / self.step), 0.0, self._last)
-        at: Array = self.least + count * self.step
-        return at
-
-    def _is_nearer_off(self, x: Array) -> Array:
-        """Return which entries are nearer to 0 than to least."""
-        with np.errstate(over="ignore"):
-            return x < self.least - x
-
-    def project(self, x: Array) -> Array:
-        """Return the nearest choice; of an entry in the middle between 0 and least, least."""
-        return np.where(self._is_nearer_off(x), 0.0, self._on(x, np.round))
-
-    def bracket(self, x: Array) -> tuple[Array, Array]:
-        """Return the next choices below and above."""
-        low = np.where(x < self.least, 0.0, self._on(x, np.floor))
-        return low, np.where(x <= 0.0, 0.0, self._on(x, np.ceil))
-
-    def neighbours(self, x: Array) -> Iterator[Array]:
-        """Yield the choices that differ in one entry: those with one off, too."""
-        yield np.where(np.eye(len(x), dtype=bool), 0.0, x)[x != 0.0]
-        yield from super().neighbours(x)
+    if not (np.any(step) or np.any(off)):
+        return Box(least, most)
+    return Choices(least, most, step=step, off=off)
 
 
 class OnChoices(RegionWrapper):
@@ -362,11 +360,11 @@ class OnChoices(RegionWrapper):
         return (self.stays(w) and self.known.contains(w)) or bool(self.part.contains(w))
 
     def nearest(self, w: Array) -> Array:
-        """Return the nearest to w of the certified choices next to the region's nearest.
+        """Return the nearest to w of the certified choices in pieces next to the region's nearest.
 
-        The neighbours of x, and x, are tried as well. If none of them is certified, as may be under
-        drift or in another context, actions of the past and points on the way to them are tried.
-        EmptyRegionError is raised if these are not certified, either.
+        The pieces of x and of its neighbours are tried as well. If none of them has a certified
+        choice, as may be under drift or in another context, actions of the past and points on the
+        way to them are tried. EmptyRegionError is raised if these are not certified, either.
         """
         if self.contains(w):
             return w
@@ -374,12 +372,9 @@ class OnChoices(RegionWrapper):
         points = self.choices.around(near, self.x)
         if (rounded := self._round(near, w)) is not None:
             points = np.vstack([points, rounded])
-        off = points - w
-        # Beyond the nearest point, where a convex region has none but x, at last.
-        beyond = ((points - near) @ (w - near) > 0.0) & (points != self.x).any(axis=1)
-        for i in np.lexsort((np.einsum("ij,ij->i", off, off), beyond)):
-            if self._certifies(points[i]):
-                return points[i]
+        found = self._search_pieces(points, near, w)
+        if found is not None:
+            return found
         shares = np.linspace(0.125, 1.0, 8)[:, None]
         for end in self.base.insides:
             for point in self.choices.project(near + shares * (end - near)):
@@ -387,6 +382,83 @@ class OnChoices(RegionWrapper):
                     return point
         distance = float(norm(self.choices.project(near) - near))
         raise EmptyRegionError.of_set(self.choices, near, distance)
+
+    def _search_pieces(self, points: Array, near: Array, w: Array) -> Array | None:
+        """Return the nearest certified choice of the pieces of several choices; None if none is.
+
+        Args:
+            points: the choices.
+            near: the region's point that is nearest to w.
+            w: the proposal.
+        """
+        ends, is_beyond = self._bound(points, near, w)
+        away = np.einsum("ij,ij->i", ends - w, ends - w)
+        found: list[tuple[float, Array]] = []
+        least, searched = math.inf, set[bytes]()
+        for i in np.lexsort((away, is_beyond)):
+            if found and (is_beyond[i] or away[i] >= least):
+                break
+            end = ends[i]
+            point = end if self._certifies(end) else None
+            if point is None and (points[i] != end).any() and end.tobytes() not in searched:
+                may = len(searched) < SEARCHES or bool((points[i] == self.x).all())
+                point = self._search_piece(points[i], w) if may else None
+                searched |= set() if point is None else {end.tobytes()}
+            if point is not None:
+                found.append((float((point - w) @ (point - w)), point))
+                least = min(least, found[-1][0])
+        # What a region certified by a search it may not find again, to the last bit.
+        found.sort(key=lambda pair: pair[0])
+        return next((point for _, point in found if self._certifies(point)), None)
+
+    def _search_piece(self, point: Array, w: Array) -> Array | None:
+        """Return nearly the certified choice nearest to w in the piece of a choice.
+
+        None where neither the choice is certified nor that nearest to the last action.
+        """
+        low, high = self.choices.find_pieces(point)
+        begins = (point, np.clip(self.x, low, high))
+        inside = next((begin for begin in begins if self._certifies(begin)), None)
+        if inside is None:
+            return None
+        free, base, piece = low < high, self.part.base, Box(low, high)
+        known, reach = KnownSets(*self.part.known.sets, piece), float(base.reach)
+
+        def cut(q: Array) -> Bounds:
+            away = np.zeros(len(point))
+            away[free] = q
+            bounds = known.cut(inside, reach, 0.0, away).join(
+                nearest.cut_by(base.nearest, inside, reach, 0.0, away)
+            )
+            return bounds._replace(s=bounds.s[:, free])
+
+        none = Bounds.of(np.zeros((0, int(free.sum()))), np.zeros(0), 0.0)
+        way = nearest.project_onto_bounds((w - inside)[free], none, cut, TURNS)[0]
+        end = inside.copy()
+        end[free] += way
+        end = piece.project(end)
+        if self._certifies(end):
+            return end
+        best = nearest.draw_back(self._certifies, KnownSets(piece), inside, end)
+        if best is None:
+            return inside
+        back = piece.project(inside + KEPT * (best - inside))
+        return back if self._certifies(back) else best
+
+    def _bound(self, points: Array, near: Array, w: Array) -> tuple[Array, Array]:
+        """Return the least far that a certified choice of each piece may be, and which has none.
+
+        A convex region has no point beyond its nearest; x may be one nevertheless, by rounding.
+        """
+        low, high = self.choices.find_pieces(points)
+        ends, normal = np.clip(w, low, high), w - near
+        free = np.where(low < high, normal, 0.0)
+        square = np.einsum("ij,ij->i", free, free)
+        over = np.maximum((ends - near) @ normal, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(square > 0.0, over / square, 0.0)
+        is_beyond = (over > 0.0) & (square == 0.0) & (points != self.x).any(axis=1)
+        return np.clip(ends - share[:, None] * free, low, high), is_beyond
 
     def _round(self, near: Array, w: Array) -> Array | None:
         """Return a certified point rounded entry by entry, so that it stays certified.
@@ -411,7 +483,10 @@ class OnChoices(RegionWrapper):
         return self.part.relaxed
 
     def shift(self, x: Array, i: int, length: float) -> float:
-        """Return how far along an entry the next certified choice is; 0 where none is."""
+        """Return how far along an entry the next certified choice is; 0 where none is.
+
+        An entry that takes any value goes as far as it may.
+        """
         gaps = (float(np.broadcast_to(gap, len(x))[i]) for gap in self.choices.gaps)
         for size in (length, *gaps):
             for way in (size, -size):
@@ -420,7 +495,8 @@ class OnChoices(RegionWrapper):
                 point[i] = self.choices.project(point)[i]
                 if point[i] != x[i] and self._certifies(point):
                     return float(point[i] - x[i])
-        return 0.0
+        low, high = self.choices.find_pieces(x)
+        return self.part.shift(x, i, length) if low[i] < high[i] else 0.0
 
     def within(self, *sets: Set | None) -> Region:
         """Return the choices that are in further sets."""

@@ -70,10 +70,13 @@ def read_numbers(value: Any, name: str, length: int | None = None, why: str = ""
     numbers = np.atleast_1d(checks.to_numbers(value, name, "a number, or a vector of numbers"))
     vector: Array = checks.to_vector(numbers, name)
     if length is not None and len(vector) != length:
-        rule = "one number" if length == 1 else f"{length} numbers{why}"
+        rule = f"{'one number' if length == 1 else f'{length} numbers'}{why}"
         raise InvalidValueError(f"{name} must be {rule}, got {len(vector)}")
     return vector
 
+
+BEYOND_CHANGES = " changes = "
+"""What a sentence has of a context that moved further than was given."""
 
 NO_DELAY: Mapping[Capability, str] = {
     "late": "0 in contexts: Theorem X1 needs the context of each reading, and the memory keeps "
@@ -112,6 +115,11 @@ class ContextKind(Declared):
         return {}
 
     @property
+    def suspect(self) -> str:
+        """What a reading may refute beside G_g, in words."""
+        return self.premise
+
+    @property
     def largest_step(self) -> float | None:
         """The largest rise of g from the context of a round to that of the next; None if unknown.
 
@@ -129,8 +137,14 @@ class ContextKind(Declared):
         """Whether g is convex in actions and contexts together."""
         return False
 
-    def find_jump(self, before: Array, after: Array) -> str:
-        """Return how a context changed by more than was given, in words; empty if it did not."""
+    def find_jump(self, before: Array, after: Array, rounds: int = 1) -> str:
+        """Return how a context changed by more than was given, in words; empty if it did not.
+
+        Args:
+            before: its place.
+            after: its place some rounds later.
+            rounds: how many.
+        """
         return ""
 
     def read(self, context: Any, before: Array | None) -> Array:
@@ -192,6 +206,11 @@ class Column(Declared):
     def slope(self) -> float:
         """The largest change of g per unit."""
         return abs(self.adds) if self.adds is not None else float(self.G_c or 0.0)
+
+    @property
+    def constant(self) -> str:
+        """The constant with its value."""
+        return f"G_c = {self.G_c:.6g}" if self.adds is None else f"adds = {self.adds:.6g}"
 
     def describe(self, name: str) -> str:
         """Return what must be true of the column, in words.
@@ -270,6 +289,13 @@ class Columns(ContextKind, kw_only=False):
         return "; ".join(words)
 
     @property
+    def suspect(self) -> str:
+        """What a reading may refute beside G_g, in words."""
+        name = "a column of the context" if len(self.columns) > 1 else "the context"
+        joint = ["joint"] if self.joint else []
+        return f"{name} ({', '.join([column.constant for column in self.columns] + joint)})"
+
+    @property
     def bounds(self) -> Mapping[str, float]:
         """The constants that a reading may refute, by name."""
         several = len(self.columns) > 1
@@ -300,18 +326,20 @@ class Columns(ContextKind, kw_only=False):
         """Whether g is convex in actions and contexts together."""
         return self.joint
 
-    def find_jump(self, before: Array, after: Array) -> str:
+    def find_jump(self, before: Array, after: Array, rounds: int = 1) -> str:
         """Return how a context changed by more than was given, in words; empty if it did not."""
         moves = abs(after - before)
         # A step from one decimal number to the next is of any length within their rounding.
-        rounding = 4 * UNIT * (moves + abs(before) + abs(after))
+        rounding = 8 * UNIT * (moves + abs(before) + abs(after))
         each = zip(self.columns, moves.tolist(), rounding.tolist(), self._names, strict=True)
         for column, move, rounded, name in each:
-            if column.changes is not None and move > column.changes + rounded:
-                return (
-                    f"{name} changed by {move:.6g} in one round, more than changes = "
-                    f"{column.changes:.6g}"
-                )
+            if column.changes is None or move <= rounds * column.changes + rounded:
+                continue
+            if rounds == 1:
+                than = "one round, more than"
+            else:
+                than = f"{rounds} rounds, more than {rounds} times"
+            return f"{name} changed by {move:.6g} in {than}{BEYOND_CHANGES}{column.changes:.6g}"
         return ""
 
     def rise(self, before: Array, after: Array) -> Array:
@@ -332,6 +360,11 @@ class AnnouncedDrift(ContextKind):
     """
 
     argument: ClassVar[Literal["context", "drift"]] = "drift"
+
+    @property
+    def suspect(self) -> str:
+        """What a reading may refute beside G_g, in words."""
+        return "a drift that was announced"
 
     @property
     def premise(self) -> str:

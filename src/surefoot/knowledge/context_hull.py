@@ -80,7 +80,7 @@ from surefoot.knowledge.context import (
 from surefoot.knowledge.contradictions import check_bound, check_proposal, check_rise
 from surefoot.knowledge.errors import EmptyRegionError, Errors, describe_errors
 from surefoot.knowledge.hull import LipschitzHull
-from surefoot.knowledge.mean_ball import find_mean_ball
+from surefoot.knowledge.mean_ball import MeanBalls
 from surefoot.knowledge.region import Region
 
 __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion", "Seen"]
@@ -166,15 +166,17 @@ class ContextMemory(NamedTuple):
 
     Attributes:
         rounds: the number of rounds so far.
-        before: the context of the last of them; None in the first.
+        before: the context of the last of them, or of the last that was known; None in the first.
         context: that of the next; None until it is announced.
         seen: the readings.
+        unknown: in how many rounds, up to the last of them, the context was unknown.
     """
 
     rounds: Count
     before: Context | None
     context: Context | None
     seen: Seen
+    unknown: Count = 0.0
 
     @property
     def place(self) -> Array | None:
@@ -240,7 +242,8 @@ class ContextHull(LipschitzHull):
         """Return the memory after a round without a reading."""
         before, rounds = memory.context or memory.before, memory.rounds
         rounds = rounds + 1.0 if rounds else rounds  # counted from the first reading
-        return memory._replace(rounds=rounds, before=before, context=None)
+        unknown = 0.0 if memory.context else memory.unknown + 1.0
+        return memory._replace(rounds=rounds, before=before, context=None, unknown=unknown)
 
     def learn(self, memory: Memory, reading: Reading) -> Memory:
         """Return the memory after a reading."""
@@ -297,7 +300,11 @@ class ContextHull(LipschitzHull):
     ) -> ContextRegion:
         """Return the actions certified by the last action and the start alone."""
         assert memory.before is not None
-        place = memory.before.place
+        place, step = memory.before.place, self.context.largest_step
+        if memory.unknown and memory.context is not None:
+            # Whatever the last context was, g rises by one step at most from there to this one.
+            place = memory.context.place
+            level = math.inf if step is None else float(round_up(level + step))
         row = Seen(x[None], np.array([level]), place[None], np.array([memory.rounds]))
         return ContextRegion(self, memory, errors, row)
 
@@ -310,7 +317,8 @@ class ContextHull(LipschitzHull):
         region = ContextRegion(self, memory, reading.errors)
         limit = region.bound(x)  # infinite if nothing was certified
         rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
-        words = f"G_g = {self.G_g:.6g} or {self.context!r} is wrong (by {' and '.join(rounds)})"
+        words = f"G_g = {self.G_g:.6g} or {self.context.suspect} is wrong"
+        words += f" (by {' and '.join(rounds)})"
         return sentences + check_bound(t, reading, limit, ALARM_NOISES * noise, words)
 
 
@@ -342,7 +350,9 @@ class ContextRegion(Region):
     radius: Number
     depth: Number
     longest: Number
+    means: MeanBalls
     found: tuple[Array, Any, Array]
+    used_count: int
 
     def __init__(
         self,
@@ -378,7 +388,8 @@ class ContextRegion(Region):
         self.radii = self._rooms(self.mixes)
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
-        self._remember(self.mixes[[self.radii.argmax(), last]])
+        self.means = MeanBalls(self.centres, self.radii, self.radii)
+        self._remember(self.mixes[[self.radii.argmax()]], self.mixes[[last]])
 
     def levels(self, weights: Array) -> Array:
         """Return upper bounds on g, in the context, at means of the actions: one for each row."""
@@ -428,21 +439,33 @@ class ContextRegion(Region):
         i = int((distances - rooms).argmin())
         if not distances[i] <= rooms[i] + self.rounding:
             new = self._find_weights(w)
-            self._remember(np.vstack([weights[:1], weights[1:][-7:], new]))
+            self._remember(
+                weights[: self.used_count], np.vstack([weights[self.used_count :][-7:], new])
+            )
             weights, centres, rooms = self.found
-            i = -1  # not one of those before that is as near to rounding
+            i = len(weights) - 1  # not one of those before that is as near to rounding
         offset = w - centres[i]
-        return weights[i], offset, float(norm(offset)), float(rooms[i])
+        ball = weights[i], offset, float(norm(offset)), float(rooms[i])
+        if i >= self.used_count and ball[2] <= ball[3] + self.rounding:
+            used = np.vstack([weights[:1], weights[1 : self.used_count][-3:], weights[i]])
+            self._remember(used, np.delete(weights[self.used_count :], i - self.used_count, axis=0))
+        return ball
 
-    def _remember(self, weights: Array) -> None:
-        """Keep means whose balls are certified: points near one need no search."""
+    def _remember(self, used: Array, others: Array) -> None:
+        """Keep means whose balls are certified: points near one need no search.
+
+        Those that hold a point stay longer than those that were near one: what was certified once
+        is so when it is asked again, though another search may end a rounding further away.
+        """
+        weights = np.vstack([used, others])
         rooms = self._rooms(weights)
+        self.used_count = int((rooms[: len(used)] >= 0.0).sum())
         weights = weights[rooms >= 0.0]
         self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
 
     def _find_weights(self, w: Array) -> Array:
         """Return the weights of the rounds in the mean ball that is nearest to w."""
-        weights = find_mean_ball(w, self.centres, self.radii, self.radii) @ self.mixes
+        weights = self.means.find(w) @ self.mixes
         weights = weights / weights.sum()
         if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
             back = min(1.0, 2.0 * -room / (self.depth - room))

@@ -7,9 +7,10 @@ those of one limit, and :func:`certify_limits` chooses the kind that certifies b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surefoot.core.errors import InvalidValueError
+from surefoot.core.points import reach_of
 from surefoot.core.types import Set
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.context import Column
@@ -27,21 +28,23 @@ class LimitConstants(NamedTuple):
 
     Attributes:
         G_g: its Lipschitz constant; None where ``beta`` is given.
-        beta: its smoothness constant; None where ``G_g`` is given.
-        start_bound: g at the start is at most this, in every round and context.
+        start_bound: g at the start is at most this, in every round and context; None if unknown.
         value_error: how wrong a reported g may be.
         evaluation_error: how wrong its computation may be beyond that.
         drift: how much g may change from round to round.
         columns: what is known of each number of a context; empty without contexts.
+        beta: its smoothness constant; None where ``G_g`` is given.
+        is_convex: whether it is convex; it must be where ``G_g`` is given.
     """
 
     G_g: float | None
-    start_bound: float
+    start_bound: float | None
     value_error: float = 0.0
     evaluation_error: float = 0.0
     drift: float = 0.0
     columns: tuple[Column, ...] = ()
     beta: float | None = None
+    is_convex: bool = True
 
 
 def certify_limits(limits: Sequence[LimitConstants], domain: Set) -> Knowledge:
@@ -60,11 +63,14 @@ def certify_limits(limits: Sequence[LimitConstants], domain: Set) -> Knowledge:
         >>> [row.errors.value for row in certify_limits([heat, load], box).parts]
         [0.0, 0.1]
     """
-    rows = tuple(_certify_one(limit, domain) for limit in limits)
-    return rows[0] if len(rows) == 1 else Together(rows=rows, domain=domain)
+    if len(limits) == 1:
+        return _certify_one(limits[0], {"domain": domain})
+    rows = tuple(_certify_one(limit, {"reach": reach_of(domain)}) for limit in limits)
+    return Together(rows=rows, domain=domain)
 
 
-def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
+def _certify_one(limit: LimitConstants, place: dict[str, Any]) -> Knowledge:
+    """Return the knowledge of one limit, with a domain or a reach."""
     errors = Errors(value=limit.value_error, drift=limit.drift, evaluation=limit.evaluation_error)
     if limit.beta is not None:
         if limit.columns or limit.drift:
@@ -73,17 +79,20 @@ def _certify_one(limit: LimitConstants, domain: Set) -> Knowledge:
                 f"bound at the start stands by a smoothness constant, got beta = {limit.beta:.6g}: "
                 "give G_g"
             )
-        return Curvature(beta=limit.beta, domain=domain, errors=errors)
+        return Curvature(beta=limit.beta, errors=errors, convex=limit.is_convex, **place)
     if limit.G_g is None:
         raise InvalidValueError("a limit must have G_g or beta, got neither")
-    if not limit.columns:
-        return LipschitzHull(
-            G_g=limit.G_g, domain=domain, start_bound=limit.start_bound, errors=errors
+    if not limit.is_convex:
+        raise InvalidValueError(
+            f"G_g must be that of a convex limit, got {limit.G_g:.6g} of one that is not: means of "
+            "actions are certified by it; give beta"
         )
+    if not limit.columns:
+        return LipschitzHull(G_g=limit.G_g, start_bound=limit.start_bound, errors=errors, **place)
     return ContextHull(
         G_g=limit.G_g,
-        domain=domain,
         start_bound=limit.start_bound,
         errors=errors,
         context=limit.columns,
+        **place,
     )

@@ -53,27 +53,63 @@ def find_mean_ball(w: Array, centres: Array, radii: Array, slack: Array) -> Arra
         >>> find_mean_ball(np.array([4.0, 1.0]), centres, 0.0 * ones, np.array([1.0, -1.0]))
         array([0.5, 0.5])
     """
-    off = centres - w
-    gaps = np.sqrt(np.vecdot(off, off)) - radii
-    close = (len(w) + 8) * UNIT * float(np.abs(gaps).max())
-    vertices = np.zeros((1, len(slack)))
-    vertices[0, np.where(slack >= 0.0, gaps, math.inf).argmin()] = 1.0
-    share, before = np.ones(1), math.inf
-    for _ in range(STEPS):
-        weights = share @ vertices
-        offset = weights @ off
-        distance = norm(offset)
-        gap = distance - float(weights @ radii)
-        if gap <= close or gap >= before:
-            break
-        best, before = weights, gap
-        reach = radii - off @ (offset / distance)
-        new = _find_furthest(reach, slack, 8 * (len(w) + 8) * UNIT)
-        if float(new @ reach) + gap <= close:
-            break
-        vertices, share = _join(np.concatenate([vertices, new[None]]), share, off, radii)
-    best = weights if gap < before else best
-    return best / best.sum()
+    return MeanBalls(centres, radii, slack).find(w)
+
+
+class MeanBalls:
+    """All means of some balls; a search begins with the vertices at which the last one ended.
+
+    Args:
+        centres: of the balls, one per row.
+        radii: at least 0 where the slack is; 0 for points.
+        slack: at least one is at least 0.
+    """
+
+    def __init__(self, centres: Array, radii: Array, slack: Array) -> None:
+        self.centres, self.radii, self.slack = centres, radii, slack
+        self.vertices, self.share = np.zeros((0, len(slack))), np.zeros(0)
+
+    def find(self, w: Array) -> Array:
+        """Return the weights of the ball nearest to w, as :func:`find_mean_ball` does."""
+        off, radii, slack = self.centres - w, self.radii, self.slack
+        gaps = np.sqrt(np.vecdot(off, off)) - radii
+        close = (len(w) + 8) * UNIT * float(np.abs(gaps).max())
+        vertices, share = self._begin(off, gaps)
+        before = math.inf
+        for _ in range(STEPS):
+            weights = share @ vertices
+            offset = weights @ off
+            distance = norm(offset)
+            gap = distance - float(weights @ radii)
+            if gap <= close or gap >= before:
+                break
+            best, before = weights, gap
+            self.vertices, self.share = vertices, share
+            reach = radii - off @ (offset / distance)
+            new = _find_furthest(reach, slack, 8 * (len(w) + 8) * UNIT)
+            if float(new @ reach) + gap <= close:
+                break
+            with_new = np.concatenate([vertices, new[None]]), np.concatenate([share, [0.0]])
+            vertices, share = _join(*with_new, off, radii)
+        best = weights if gap < before else best
+        return best / best.sum()
+
+    def _begin(self, off: Array, gaps: Array) -> tuple[Array, Array]:
+        """Return the vertices to begin with, and their shares: the last ones, or the nearest.
+
+        Args:
+            off: the centres, relative to the point.
+            gaps: how far the point is outside of each ball.
+        """
+        i = int(np.where(self.slack >= 0.0, gaps, math.inf).argmin())
+        if len(self.share):
+            vertices, share = _join(self.vertices, self.share, off, self.radii)
+            weights = share @ vertices
+            if norm(weights @ off) - float(weights @ self.radii) < gaps[i]:
+                return vertices, share
+        vertices = np.zeros((1, len(gaps)))
+        vertices[0, i] = 1.0
+        return vertices, np.ones(1)
 
 
 def _find_furthest(reach: Array, slack: Array, less: float) -> Array:
@@ -108,8 +144,7 @@ def _slopes(reach: Array, slack: Array, some: Array, to: int) -> Array:
 
 
 def _join(vertices: Array, share: Array, off: Array, radii: Array) -> tuple[Array, Array]:
-    """Return the vertices, of which the last is new, of the least mean in use, and their shares."""
-    share = np.concatenate([share, [0.0]])
+    """Return those of the vertices that the least mean near some shares uses, and its shares."""
     while True:
         least = _find_least(vertices @ off, vertices @ radii, share)
         falls = least <= 0.0
@@ -127,7 +162,7 @@ def _find_least(points: Array, radii: Array, share: Array) -> Array:
     if len(share) == 1:
         return np.ones(1)
     ways, more = points[1:] - points[0], radii[1:] - radii[0]
-    across, sizes, along = np.linalg.svd(ways, full_matrices=False)
+    across, sizes, along = _decompose(ways)
     small = FLAT * float(sizes[0])
     rank = int((sizes > small).sum())
     across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
@@ -143,3 +178,10 @@ def _find_least(points: Array, radii: Array, share: Array) -> Array:
     falls = change < 0.0
     end: float = (share[falls] / -change[falls]).min()
     return share + 2.0 * end * change
+
+
+def _decompose(ways: Array) -> tuple[Array, Array, Array]:
+    """Return the singular values of some ways, with the vectors on both sides."""
+    if len(ways) > 1 or not (size := norm(ways[0])) > 0.0:
+        return np.linalg.svd(ways, full_matrices=False)
+    return np.ones((1, 1)), np.array([size]), ways / size

@@ -42,6 +42,8 @@ from surefoot.core.kernel_constants import (
     NEWTON_ROUNDINGS,
     NEWTON_STEPS,
     SWEEP_END,
+    SWEEP_SHARE,
+    SWEEP_STEP,
     SWEEPS,
     TERMS,
     TINY,
@@ -208,6 +210,10 @@ class KnownSets:
         """Return nearly the nearest point of all of them."""
         if len(self.sets) < 2:
             return self.sets[0].project(x) if self else x
+        for one in self.sets:  # the nearest point of one that is in the others is that of all
+            point = one.project(x)
+            if all(bool(other.contains(point)) for other in self.sets if other is not one):
+                return point
         cut = partial(self.cut, x, norm(x), 0.0)
         return x + project_onto_bounds(0.0 * x, self.bounds(x, 0.0), cut)[0]
 
@@ -270,10 +276,10 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
     r"""Return nearly the point of two convex sets that is nearest to w: a point of the second.
 
     The method is that of Douglas and Rachford for :math:`\tfrac12\|p-w\|^2` on the second set: with
-    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by :math:`\Pi_1(2p - z) -
-    p`. Every :math:`\lambda` converges; for a far proposal it must scale the distance to the size
-    of the sets. There Dykstra's method takes many sweeps, and half-spaces do not model a curved
-    boundary.
+    :math:`p = \Pi_2((z + \lambda w)/(1 + \lambda))`, the point z moves by a step of :math:`\Pi_1(2p
+    - z) - p`. Every :math:`\lambda` converges, and so does every step below 2; for a far proposal
+    :math:`\lambda` must scale the distance to the size of the sets. There Dykstra's method takes
+    many sweeps, and half-spaces do not model a curved boundary.
 
     Args:
         first: the projection onto one set.
@@ -282,12 +288,12 @@ def project_onto_both(first: Onto, second: Onto, w: Array, x: Array, size: float
         x: where to begin.
         size: about the size of their intersection.
     """
-    share = min(size / max(norm(w - x), TINY), 1.0)
+    share = SWEEP_SHARE * min(size / max(norm(w - x), TINY), 1.0)
     z = point = x
     for _ in range(SWEEPS):
         point = second((z + share * w) / (1.0 + share))
         way = first(2.0 * point - z) - point
-        z = z + way
+        z = z + SWEEP_STEP * way
         if norm(way) <= SWEEP_END * (1.0 + norm(point)):
             break
     return point
@@ -371,6 +377,27 @@ def _explain_empty(region: Region, known: KnownSets) -> EmptyRegionError:
     return EmptyRegionError.of_set(last, near, float(norm(last.project(near) - near)))
 
 
+def _find_first(holds: Callable[[int], bool], count: int) -> int | None:
+    """Return the first number that holds, where all after it do, as a rule; None if none does.
+
+    It is sought in strides that double, and then by halves; if not even the last holds, one by one.
+
+    Args:
+        holds: the condition, of a number from 0 on.
+        count: how many numbers there are.
+    """
+    before, after, stride = -1, 0, 1
+    while not holds(after):
+        if after == count - 1:
+            return next((i for i in range(count) if holds(i)), None)
+        before, stride = after, 2 * stride
+        after = min(before + stride, count - 1)
+    while after - before > 1:
+        middle = (before + after) // 2
+        before, after = (before, middle) if holds(middle) else (middle, after)
+    return after
+
+
 def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> Array | None:
     """Return the last point that holds on the way from one that does; None if the search fails.
 
@@ -389,14 +416,11 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
         point = known.settle(inside + share * way)
         return point if holds(point) else None
 
-    high = 1.0
-    for low in SHARES:
-        best = at(low)
-        if best is not None:
-            break
-        high = low
-    else:
+    first = _find_first(lambda i: at(SHARES[i]) is not None, len(SHARES))
+    if first is None:
         return None
+    low, high = SHARES[first], SHARES[first - 1] if first else 1.0
+    best = at(low)
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
         candidate = at(share)

@@ -30,6 +30,14 @@ and that a keeps :math:`\alpha`. ∎ Columns that ``change`` by at most :math:`\
 have :math:`v = \sum_kR_k\Delta_k`. Without such a bound the set of the next context may be more
 than r away, and no rule that keeps the ramp is safe: g = x - c with c = 1, then 0.
 
+**Corollary (unknown contexts).** *Let nobody know the contexts of the rounds t + 1 to t + k, which
+move as before, let* :math:`x_t` *be an action of Theorem R with* :math:`g_t(x_t) \le b \le 0`\ *,
+and play the point r nearer to a in each of these rounds. Then g is at most 0 in each of them, and
+Theorem R goes on in round t + k + 1.* *Proof.* With the share* :math:`\theta` *of the proof above,
+convexity gives* :math:`g_{t+1}(y) \le (1-\theta)(b + v) - \theta\alpha =: b' \le 0` *in whatever
+context it is; and y is within* :math:`d_{t+1}` *of a. So y is such an action, with b', in the next
+round. ∎ What is read in such a round is that of no context, and counts for nothing.
+
 The distance is tight: a limit on a line that is :math:`-\alpha` at a and 0 at D, and v at D a round
 later, has its zero :math:`Dv/(v+\alpha)` nearer then, which is more than r for a larger D.
 
@@ -44,7 +52,7 @@ which leaves :math:`g_{t+1}(y)` below 0 by more than m.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +73,16 @@ from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
 from surefoot.knowledge.region import Region, RegionWrapper
 from surefoot.sets import Ball, Box
 
-__all__ = ["Ramped", "around", "check_ramp", "find_jump", "keep_anchor", "limit_steps"]
+__all__ = [
+    "Ramped",
+    "WayBack",
+    "around",
+    "check_ramp",
+    "find_jump",
+    "find_way",
+    "keep_anchor",
+    "limit_steps",
+]
 
 
 def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
@@ -181,6 +198,43 @@ def limit_steps(
     return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, close_to_off))
 
 
+class WayBack(NamedTuple):
+    """A step of the return path in a round whose context nobody knows.
+
+    Attributes:
+        point: the action.
+        share: of the way from the last action to the start.
+        bound: on g there, in every context that may be; infinite if it is unbounded.
+    """
+
+    point: Array
+    share: float
+    bound: float
+
+
+def find_way(knowledge: Any, x: Array, start: Anchor, ramp: Any, certain: bool) -> WayBack:
+    """Return the step of the return path in a round whose context nobody knows.
+
+    Args:
+        knowledge: of contexts.
+        x: the action of the last round.
+        start: the end of the path, with a bound on g in every round and context.
+        ramp: r; None for any distance.
+        certain: whether x was certified in the context of its round.
+    """
+    share = 1.0 if ramp is None else _share_of_way(x, start.x, ramp)
+    if share == 1.0:
+        return WayBack(start.x, 1.0, float(start.value))
+    point = _step_back(x, start.x, ramp)
+    speed = knowledge.speed
+    if speed is None or not certain:
+        return WayBack(point, share, math.inf)
+    size = speed + abs(start.value)
+    margin = knowledge.pair_margin(len(x), size) + 2.0**-48 * size
+    bound = (1.0 - share) * speed + share * start.value + margin
+    return WayBack(point, share, float(bound))
+
+
 def find_jump(knowledge: Any, memory: Any) -> tuple[str, ...]:
     """Return how the context of a round moved further than was given, in a sentence.
 
@@ -190,7 +244,8 @@ def find_jump(knowledge: Any, memory: Any) -> tuple[str, ...]:
     """
     if not knowledge.in_contexts or memory.before is None or memory.context is None:
         return ()
-    words = knowledge.context.find_jump(memory.before.place, memory.context.place)
+    rounds = int(getattr(memory, "unknown", 0)) + 1
+    words = knowledge.context.find_jump(memory.before.place, memory.context.place, rounds)
     return (f"round {int(memory.rounds) + 1}: {words}",) if words else ()
 
 
@@ -216,8 +271,14 @@ def _count_ramps(way: Array, ramp: Any) -> float:
 
 def _step_back(x: Array, off: Array, ramp: Any) -> Array:
     """Return the point that is one ramp nearer to the anchor."""
+    share = _share_of_way(x, off, ramp)
+    return off if share == 1.0 else x + share * (off - x)
+
+
+def _share_of_way(x: Array, off: Array, ramp: Any) -> float:
+    """Return the share of the way to the anchor that a ramp allows."""
     ramps = _count_ramps(off - x, ramp)
-    return off if ramps <= 1.0 else x + ((1 - 1e-12) / ramps) * (off - x)
+    return 1.0 if ramps <= 1.0 else float((1 - 1e-12) / ramps)
 
 
 class Ramped(RegionWrapper):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from surefoot.core import checks
 from surefoot.core.arrays import if_any, loop_in_turn, norm, where
@@ -97,6 +97,8 @@ class Region:
     remeasurement_due: bool = False
     read_place: Array | None = None
     known: KnownSets = EVERYWHERE
+    searches: ClassVar[bool] = False
+    """Whether its nearest point is found by a search, which may as well be one in known sets."""
 
     @abstractmethod
     def nearest(self, w: Array) -> Array:
@@ -355,6 +357,8 @@ class Within(RegionWrapper):
 
     def nearest(self, w: Array) -> Array:
         """Return the point of both nearest to w; always one of both."""
+        if self.part.searches:
+            return self.find_nearest(w).point
         point = self.part.nearest(w)
         return point if self.known.contains(point) else self.find_nearest(w).point
 

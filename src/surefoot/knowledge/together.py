@@ -22,7 +22,7 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Count
 from surefoot.core.parameters import anything
-from surefoot.core.types import Array, Certificate, Context, Number
+from surefoot.core.types import Array, Certificate, Context, Number, facts_of
 from surefoot.knowledge import nearest
 from surefoot.knowledge.anchor import StandingAnchor
 from surefoot.knowledge.average_limit import AverageLimit
@@ -35,7 +35,7 @@ from surefoot.knowledge.nearest import EVERYWHERE, Bounds, KnownSets
 from surefoot.knowledge.region import PointCertificate, Projection, Region, RowSeen
 from surefoot.knowledge.rows import read_rows, read_values
 
-__all__ = ["Together", "TogetherMemory", "TogetherRegion"]
+__all__ = ["Together", "TogetherCertificate", "TogetherMemory", "TogetherRegion"]
 
 
 TURNS = 15
@@ -50,6 +50,7 @@ class TogetherMemory(NamedTuple):
     Attributes:
         rounds: the number of rounds so far.
         x: the action that was read last.
+        start: the first action.
         rows: the memory of each constraint.
         before: the context of the last round; None in the first, and without contexts.
         context: that of the next; None until it is announced, and without contexts.
@@ -57,9 +58,56 @@ class TogetherMemory(NamedTuple):
 
     rounds: Count
     x: Array
+    start: Array
     rows: tuple[Memory, ...]
     before: Context | None = None
     context: Context | None = None
+
+
+class TogetherCertificate(NamedTuple):
+    """Why the next action is feasible for every one of several constraints.
+
+    Attributes:
+        round: the round that was played.
+        rows: the reason of each constraint.
+        bound: the largest of their bounds: no constraint is above it.
+        cut: whether the region changed the proposal.
+    """
+
+    round: int
+    rows: tuple[Any, ...]
+    bound: float
+    cut: bool = False
+
+    @property
+    def tightest(self) -> int:
+        """The constraint with the largest bound."""
+        return int(np.argmax([row.bound for row in self.rows]))
+
+    @property
+    def room(self) -> float | None:
+        """How far the rows certify a step, each of them; None where none says so."""
+        rooms = [getattr(row, name, None) for row in self.rows for name in ("length", "room")]
+        return min((room for room in rooms if room is not None), default=None)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The facts of the constraint with the largest bound, and what the others are."""
+        facts = facts_of(self.rows[self.tightest])
+        return {**facts, "limits": self._others} if facts else {}
+
+    @property
+    def _others(self) -> str:
+        """How many other constraints there are, and their bound, in words."""
+        i = self.tightest
+        bounds = [row.bound for k, row in enumerate(self.rows) if k != i]
+        if not bounds:
+            return "this is the only one"
+        others = "the other one" if len(bounds) == 1 else f"the other {len(bounds)}"
+        return f"this is limit {i}; {others} will be at most {max(bounds):.3g}"
+
+    def __str__(self) -> str:
+        return f"{self.rows[self.tightest]} ({self._others})"
 
 
 def _kind_of_contexts(row: Knowledge) -> str:
@@ -127,6 +175,11 @@ class Together(Knowledge):
                     f"rows must keep g <= 0 by known constants each, got {row!r}: let one "
                     "knowledge see the largest constraint"
                 )
+            if not getattr(row.domain, "is_convex", True):
+                raise InvalidValueError(
+                    "rows must have a convex domain each, or a reach, got choices in "
+                    f"{checks.repr_line(row)}: give them once, as the domain of all rows"
+                )
         return rows
 
     @property
@@ -160,8 +213,8 @@ class Together(Knowledge):
 
     @property
     def obstacle_to_choices(self) -> str:
-        """Why the domain must be convex; in contexts a start that every row bounds is a choice."""
-        bounded = self.in_contexts and all(row.bounds_start for row in self.rows)
+        """Why the domain must be convex; a start that every row bounds is a choice that stands."""
+        bounded = all(row.bounds_start for row in self.rows)
         return "" if bounded else super().obstacle_to_choices
 
     @property
@@ -219,7 +272,8 @@ class Together(Knowledge):
     def first(self, x1: Array) -> TogetherMemory:
         """Return the memory before the first round."""
         rows = tuple(row.init(x1) for row in self.rows)
-        return TogetherMemory(0.0, x1, rows, None, rows[0].context if self.in_contexts else None)
+        context = rows[0].context if self.in_contexts else None
+        return TogetherMemory(0.0, x1, x1, rows, None, context)
 
     @property
     def slopes(self) -> Literal["certify", "steer"]:  # type: ignore[override]
@@ -246,7 +300,8 @@ class Together(Knowledge):
             return self.age(memory, x)
         each = zip(self.rows, memory.rows, readings, strict=True)
         rows = tuple(row.observe(part, read) for row, part, read in each)
-        return TogetherMemory(memory.rounds + 1.0, reading.x, rows, memory.context)
+        rounds, x, start = memory.rounds + 1.0, reading.x, memory.start
+        return TogetherMemory(rounds, x, start, rows, memory.context)
 
     def announce(self, memory: TogetherMemory, context: Context | None) -> TogetherMemory:
         """Return the memory with the context of the next round in every row."""
@@ -270,7 +325,7 @@ class Together(Knowledge):
         """Return the intersection of the regions, and of the known set."""
         each = zip(self.rows, memory.rows, strict=True)
         rows = tuple(row.region(part, self._errors_of(row, errors)) for row, part in each)
-        return TogetherRegion(rows, memory.x, memory.rounds, errors)
+        return TogetherRegion(rows, memory.x, memory.rounds, errors, self.standing(memory.start))
 
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
@@ -284,6 +339,21 @@ class Together(Knowledge):
                 elif feasible and not any(other.endswith(BALL_TOO_SMALL) for other in sentences):
                     sentences.append(sentence)
         return tuple(sentences)
+
+    def bound_reading(self, values: Number, errors: Errors) -> tuple[float, float]:
+        """Return the least and the largest that the largest row may be, each by its own errors."""
+        own = [self._errors_of(row, errors) for row in self.rows]
+        pairs = list(zip(np.asarray(values).tolist(), own, strict=True))
+        most = max(value + error.value + error.evaluation for value, error in pairs)
+        return max(value - error.value for value, error in pairs), most
+
+    def every(self, rounds: int) -> Knowledge:
+        """Return the knowledge where so many rounds pass between two readings of each row."""
+        return replace(self, errors=None, rows=tuple(row.every(rounds) for row in self.rows))
+
+    def holds(self, x: Array) -> bool:
+        """Return whether the constants of every row hold at an action, and it is in the domain."""
+        return super().holds(x) and all(row.holds(x) for row in self.rows)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Array:
         """Return how much each row can rise over a length."""
@@ -313,6 +383,8 @@ class TogetherRegion(Region):
         x: the action that was read last.
         rounds: the number of rounds so far.
         errors: what they allow for.
+        standing: the start, where every row has a bound in every round; None where one has none.
+            It is certified, also where no row has it in its hull.
 
     Attributes:
         certified: the rows without the visits that they ask for.
@@ -331,9 +403,18 @@ class TogetherRegion(Region):
     noise: Number
     curvature_seen: Number
     reach: Number
+    searches: ClassVar[bool] = True
 
-    def __init__(self, rows: Sequence[Region], x: Array, rounds: float, errors: Errors) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Region],
+        x: Array,
+        rounds: float,
+        errors: Errors,
+        standing: StandingAnchor | None = None,
+    ) -> None:
         self.rows, self.x, self.round, self.errors = rows, x, rounds, errors
+        self.standing = standing
         self.certified = tuple(row.whole for row in rows)
         self.upper, self.radius = max(r.upper for r in rows), min(r.radius for r in rows)
         self.depth, self.longest = min(r.depth for r in rows), min(r.longest for r in rows)
@@ -379,7 +460,12 @@ class TogetherRegion(Region):
 
     def contains(self, w: Array) -> bool:
         """Return whether every region certifies a point; a visit is asked for, not needed."""
-        return all(bool(row.contains(w)) for row in self.certified) or self.stays(w)
+        is_certified = all(bool(row.contains(w)) for row in self.certified)
+        return is_certified or self.stays(w) or self._is_standing(w)
+
+    def _is_standing(self, w: Array) -> bool:
+        """Return whether a point is the start, and every row has a bound there."""
+        return self.standing is not None and bool((w == self.standing.x).all())
 
     def nearest(self, w: Array) -> Array:
         """Return the point nearest to w, up to the end of the search; w itself if it is in all."""
@@ -390,7 +476,7 @@ class TogetherRegion(Region):
         """Return the nearest point; several kinds of regions have no multipliers in common."""
         point = self._find_remeasurement(w, known)
         if point is None:
-            region = TogetherRegion(self.certified, self.x, self.round, self.errors)
+            region = TogetherRegion(self.certified, self.x, self.round, self.errors, self.standing)
             point = nearest.find_certified(region, known, w)
         return Projection(point, 0.0, norm(point - w))
 
@@ -412,7 +498,19 @@ class TogetherRegion(Region):
         return nearest.reflect_in_turn([row.nearest for row in self.rows], known, holds, self.x)
 
     def seek(self, w: Array, known: KnownSets) -> Array:
-        """Return nearly the point of all regions and of sets that is nearest to w."""
+        """Return nearly the point of all regions and of sets that is nearest to w.
+
+        The point of one that is nearest to w is it if all others hold it.
+        """
+        for row in self.rows:
+            point = row.nearest(w)
+            others_hold = (bool(other.contains(point)) for other in self.rows if other is not row)
+            if known.contains(point) and all(others_hold):
+                return point
+        if known:
+            point = known.project(w)
+            if all(bool(row.contains(point)) for row in self.rows):
+                return point
         at, bounds, others = (self.x, float(self.reach), 0.0), known.bounds(self.x, 0.0), []
         for row in self.rows:
             row_bounds = row.as_bounds()
@@ -429,17 +527,27 @@ class TogetherRegion(Region):
 
     @property
     def insides(self) -> tuple[Array, ...]:
-        """The last action, and what each region says."""
-        return (self.x, *(point for row in self.rows for point in row.insides))
+        """The last action, what each region says, and a start that stands."""
+        start = () if self.standing is None else (self.standing.x,)
+        return (self.x, *(point for row in self.rows for point in row.insides), *start)
 
     def certificate(self, x: Array, cut: bool = False) -> Certificate:
-        """Return why a point is feasible: the certificate of the row with the largest bound."""
-        if self.stays(x):
+        """Return why a point is feasible: the reasons of all rows, or one of all of them."""
+        t, in_contexts = int(self.round), self.read_place is not None
+        if not in_contexts and self.stays(x):
             reason = "nothing moves, and what was read stays"
-            return PointCertificate(int(self.round), reason, self.upper, cut, self.errors)
+            return PointCertificate(t, reason, self.upper, cut, self.errors)
         is_visit = all(bool(row.contains(x)) for row in self.rows)
         rows = self.rows if is_visit else self.certified
-        return max((row.certificate(x, cut) for row in rows), key=lambda c: c.bound)
+        if not all(bool(row.contains(x)) for row in rows):
+            if self.standing is not None and self._is_standing(x):
+                reason, bound = "the start, by its start_bound", float(self.standing.value)
+                return PointCertificate(t, reason, bound, cut, self.errors)
+            if self.stays(x):
+                reason = "the context is no harsher, and what was read stays"
+                return PointCertificate(t, reason, self.upper, cut, self.errors)
+        each = tuple(row.certificate(x, cut) for row in rows)
+        return TogetherCertificate(t, each, max(row.bound for row in each), cut)
 
 
 class TogetherRemeasurement(TogetherRegion):

@@ -58,15 +58,16 @@ class Cuts(NamedTuple):
         """Return the cuts for a g that is smaller by ``rise``."""
         return self._replace(offsets=self.offsets + rise * self.inverses)
 
-    def let_through(self, X: Array, fall: Array | float = 0.0) -> Cuts:
-        """Return the cuts, with those that a feasible point violates moved to that point.
+    def let_through(self, X: Array, fall: Array | float = 0.0, upper: float = 0.0) -> Cuts:
+        """Return the cuts, with those that say more of g at a point than a bound moved outwards.
 
         Args:
             X: the point.
             fall: how much larger g may be in the contexts of the cuts than in that of the point;
                 NaN for a cut that is a sum of several, which stays.
+            upper: an upper bound on g at the point.
         """
-        reached = self.normals @ X - fall * self.inverses
+        reached = self.normals @ X - (fall + upper) * self.inverses
         return self._replace(offsets=np.fmax(self.offsets, reached))
 
     def move(self, fall: Callable[[Array], Array]) -> Cuts:

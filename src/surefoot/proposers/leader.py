@@ -304,12 +304,16 @@ class Leader(Proposer):
         """Return the leader with the cut of the round, and its index."""
         errors, cuts, newest = region.errors, learner.cuts, None
         slope = errors.slope
-        if not slope < math.inf:
-            # Subgradients are estimates: a cut that an action violates was wrong, and moves there.
-            slope, cuts = 0.0, cuts.let_through(X, region.base.fall_until_read(cuts.places))
         if errors.drift:
             # Under drift an infeasible point may become feasible: cuts move outwards.
             cuts = cuts.loosen(errors.drift)
+        if not slope < math.inf:
+            # Subgradients are estimates: a cut that says more of g than was read was wrong.
+            fall, upper = region.base.fall_until_read(cuts.places), 0.0
+            if feedback.constraint_value is not None:
+                late = errors.drift * feedback.age + errors.value + region.noise
+                upper = min(float(np.max(feedback.constraint_value)) + late, 0.0)
+            slope, cuts = 0.0, cuts.let_through(X, fall, upper)
         if feedback.constraint_value is not None and feedback.constraint_subgradient is not None:
             most, place = self.slots(len(X)), region.base.read_place
             for g, s, _, rounding, share in region.base.read_rows(X, feedback):
@@ -445,7 +449,10 @@ class Leader(Proposer):
             cuts = cuts.move(region.base.fall)
             pulls = learner.trust.weights @ cuts.pulls
             for _ in range(TURNS):
-                pulls, Z = ascend(cuts, goal, pulls, None, enough, onto)
+                before = pulls
+                pulls, Z = ascend(cuts, goal, before, None, enough, onto)
+                if (pulls == before).all():  # another turn would do the same
+                    break
             return cuts, Z, pulls
         if errors.slope < math.inf:
             cuts = _count_errors(cuts, X, region)

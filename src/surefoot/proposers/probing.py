@@ -8,12 +8,25 @@ not explain why, the next d proposals are probes,
           \hat s_i = (g(x_0 + \delta e_i) - g(x_0))/\delta, \qquad \delta = p\,r,
 
 with r the radius of the certified ball of :math:`x_0`. Then :math:`\hat s`, shortened to the bound
-on the norms of subgradients, is a cut like any other. If the region, or an external action, moves a
-probe by half of :math:`\delta` or more, the round says nothing, and the entry stays as it was. All
-of these rounds count, all of their actions come from the certified region, and all of their cost
-gradients reach the leader. A cut that an action has passed was wrong, and is moved to that action.
-Feasibility assumes none of this: beside probes the knowledge takes subgradients for estimates,
-which may err by anything.
+on the norms of subgradients, is a cut like any other.
+
+**Errors.** Where values err by up to e, probes are longer, and differences are noisy. All of them
+have the error of :math:`g(x_0)` in common. With errors of variance :math:`e^2/3` each, as uniform
+ones have, and slopes that are of any direction, :math:`G_g^2/d` in each entry, the best linear
+estimate from the differences :math:`q_i` is
+
+.. math:: \hat s_i = \frac1{1 + \rho}\Big(q_i - \frac{\rho}{1 + \rho + d\rho}\sum_jq_j\Big),
+          \qquad \rho = \frac{d\,e^2}{3\,\delta^2G_g^2} .
+
+It is short where differences are mostly errors, and a short subgradient makes a cut that is far
+away: it holds nobody back. No probe begins where :math:`\rho > 1`.
+
+If the region, or an external action, moves a probe by half of :math:`\delta` or more, the round
+says nothing, and the entry stays as it was. All of these rounds count, all of their actions come
+from the certified region, and all of their cost gradients reach the leader. A cut that says more of
+g than a later reading was wrong, and is moved outwards until it says no more. Feasibility assumes
+none of this: beside probes the knowledge takes subgradients for estimates, which may err by
+anything.
 
 A probe begins if the leader is beyond the certified ball, the slack is less than ``near`` times the
 largest so far, and
@@ -41,7 +54,14 @@ from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
 from surefoot.core.forms import Axes, Same
-from surefoot.core.kernel_constants import NEGLIGIBLE, PROBE_ERRORS, PROBE_MISS, PROBE_MOST
+from surefoot.core.kernel_constants import (
+    NEGLIGIBLE,
+    PROBE_ERRORS,
+    PROBE_MISS,
+    PROBE_MOST,
+    PROBE_NOISE,
+    PROBE_VARIANCE,
+)
 from surefoot.core.parameters import instance_of, nonnegative, positive
 from surefoot.core.types import Array, Number, Set
 from surefoot.knowledge.base import Knowledge
@@ -155,8 +175,8 @@ class Probing(Proposer):
                 if math.isfinite(difference):
                     slopes = np.where(_axis(i, d) > 0, difference, slopes)
         following = self._go_on(state, region) if k > 0 else state
-        if k > 0 and not following.probes and 0.0 < (size := norm(slopes)) < math.inf:
-            s = min(region.slope_norm / size, 1.0) * slopes
+        if k > 0 and not following.probes:
+            s = _estimate(slopes, _noise_share(region, d, state.length), region.slope_norm)
         estimate = feedback._replace(constraint_subgradient=s)
         leader, proposal = self.leader.propose(state.leader, x, estimate, region)
         # The next one.
@@ -196,9 +216,11 @@ class Probing(Proposer):
         return state._replace(probes=0)
 
     def _doubts(self, leader: LeaderState, region: Region, x: Array, g: float) -> bool:
-        """Return whether the leader is out of reach for a reason that no cut tells."""
+        """Return whether the leader is out of reach for a reason that no cut, but a probe tells."""
         r, X, cuts = region.radius, x - leader.start, leader.cuts
         if not (0.0 < r < self.near * region.depth and norm(leader.Z - X) > r):
+            return False
+        if _noise_share(region, len(x), self._length(region)) > PROBE_NOISE:
             return False
         over = (cuts.normals @ X - cuts.offsets) / cuts.inverses
         over = over - region.base.fall_until_read(cuts.places)
@@ -245,6 +267,26 @@ class ProbingInKernel(ProposerInKernel):
     def note(self, step: KernelStep) -> LeaderNote:
         """Return the numbers of the round, which are those of the leader."""
         return self.leader.note(step)
+
+
+def _noise_share(region: Region, d: int, length: float) -> float:
+    """Return rho: the variance of a difference by errors of values, over that by slopes."""
+    share = region.errors.value / (length * region.slope_norm)
+    return float(d * (share * share) / PROBE_VARIANCE)
+
+
+def _estimate(differences: Array, rho: float, slope_norm: float) -> Array | None:
+    """Return the slope of differences with errors; None where they say nothing.
+
+    Args:
+        differences: one per entry.
+        rho: the share of errors in them.
+        slope_norm: the largest norm of a subgradient.
+    """
+    every = (1.0 + rho) + len(differences) * rho
+    slopes = (differences - rho / every * differences.sum()) / (1.0 + rho)
+    size = norm(slopes)
+    return min(slope_norm / size, 1.0) * slopes if 0.0 < size < math.inf else None
 
 
 def _axis(i: int, d: int) -> Array:

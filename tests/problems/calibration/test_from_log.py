@@ -143,12 +143,42 @@ def test_the_bounds_of_a_smooth_g_come_near_the_truth():
     assert 0.9 * np.sqrt(10) < found.G_g <= np.sqrt(10)
 
 
-def test_points_that_were_logged_twice_bound_the_error_of_the_values():
-    found = from_log([[0.0], [0.0], [1.0]], [-1.0, -0.9, -0.5])
-    assert found.value_error == pytest.approx(0.05)
-    assert found.noise == pytest.approx(0.1 / np.sqrt(2))  # of two readings, one degree of freedom
-    assert found.G_g == pytest.approx(0.4)  # (0.5 - 2 * 0.05) / 1, not 0.5
-    assert "value_error  0.05 is allowed for" in str(found)
+def test_neighbours_in_time_of_one_action_bound_the_error_of_the_values():
+    found = from_log([[0.0], [0.0], [1.0]], [-1.0, -0.99, -0.5])
+    assert found.value_error == pytest.approx(0.005)
+    assert found.noise == pytest.approx(0.01 / np.sqrt(2))  # of two readings, one degree of freedom
+    assert found.G_g == pytest.approx(0.49)  # (0.5 - 2 * 0.005) / 1, not 0.5
+    assert "value_error  0.005 is allowed for" in str(found)
+    assert from_log([[0.0], [0.0], [1.0]], [-1.0, -0.99, -0.5], rounding=0.01).value_error == 0.01
+
+
+def test_repeats_that_are_no_neighbours_are_not_taken_for_noise():
+    x, g = [[0.0], [1.0], [0.0]], [-1.0, -0.5, -0.99]
+    found = from_log(x, g)
+    assert (found.value_error, found.noise, found.disagreement) == (0.0, None, None)
+    assert found.G_g == pytest.approx(0.5)
+    exact = from_log(x, g, value_error=0.0)
+    assert "g differs by 0.01 in rounds 1 and 3, where all columns are" in exact.disagreement
+    assert "give a value_error of 0.005 or more" in exact.disagreement
+
+
+def test_an_error_that_is_given_is_neither_raised_nor_lowered():
+    x, g = [[0.0], [0.0], [1.0]], [-1.0, -0.99, -0.5]
+    assert from_log(x, g, value_error=0.1).value_error == 0.1
+    assert from_log(x, g, value_error=0.001).value_error == 0.001
+    assert from_log(x, g, value_error=0.001).disagreement is not None
+
+
+def test_constants_of_a_log_carry_its_errors():
+    x, g, s, _ = log_of(50, seed=4)
+    given = from_log(x, g, s, value_error=0.02, slope_error=0.03).inflate(2.0, R=2.0)
+    assert (given.value_error, given.slope_error) == (0.02, 0.03)
+    assert given.origins["value_error"] == given.origins["slope_error"] == "given"
+    assert from_log(x, g, s).inflate(2.0, R=2.0).value_error is None
+    noisy = from_log([[0.0], [0.0], [1.0]], [-1.0, -0.99, -0.5]).inflate(2.0, R=2.0)
+    assert noisy.value_error == pytest.approx(0.005)
+    assert noisy.origins["value_error"] == "estimated"
+    assert noisy.start_slack == pytest.approx(1.0 - 0.005)
 
 
 def test_a_g_that_is_not_convex_or_has_changed_is_told():

@@ -68,7 +68,7 @@ def test_with_semicolons_a_number_may_have_a_decimal_comma(written):
 def test_the_last_digit_says_what_numbers_are_rounded_by(written, values, error):
     rows = "".join(f"{t},{value},{value}\n" for t, value in enumerate(values))
     log = read_log(written(f"x,g,s\n{rows}"))
-    assert log.errors == pytest.approx({"value_error": error, "slope_error": error})
+    assert log.errors == pytest.approx({"rounding": error, "slope_error": error})
 
 
 @pytest.mark.parametrize("digits", [2, 3, 6])

@@ -27,6 +27,7 @@ One file per kind of knowledge has its inequality:
 ``curvature``  a quadratic bound, for each row; ``relative``: as far as it holds
 ``log``        a mean of points of a log
 ``context``    a mean of rounds, with what g can rise by between their contexts
+``together``   several constraints, each by its own kind, constants and readings
 ``way_back``   a controller's own: to hold, and to go back to an action that was measured
 =============  =================================================================================
 
@@ -43,9 +44,9 @@ from typing import NamedTuple
 
 from .exact import WrongError
 from .lines import read_records
-from .members import Members
+from .members import Judgement, Members
 
-__all__ = ["TRUSTED", "Report", "check"]
+__all__ = ["TRUSTED", "Judgement", "Report", "check"]
 
 TRUSTED = (
     "taken on trust: what was read (values, slopes, contexts and their errors), costs and "
@@ -67,6 +68,7 @@ class Report(NamedTuple):
         constants: each player with the round that it plays from: all constants that were used.
         events: each order, halt and resume with its round.
         trusted: what was not checked of any journal.
+        members: what was found of the rounds of each member, in the order in which they came.
     """
 
     is_right: bool
@@ -74,6 +76,7 @@ class Report(NamedTuple):
     constants: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     trusted: str = TRUSTED
+    members: tuple[Judgement, ...] = ()
 
     @property
     def code(self) -> int:
@@ -97,7 +100,8 @@ def check(path: str) -> Report:
         said, is_right = members.describe_rounds(), True
     found = (said, members.describe_players(), members.describe_events())
     said, constants, events = ([_print_on_one_line(words) for words in part] for part in found)
-    return Report(is_right, said, tuple(constants), tuple(events))
+    judged = members.judge(is_right=is_right)
+    return Report(is_right, said, tuple(constants), tuple(events), members=judged)
 
 
 def _print_on_one_line(words: str) -> str:

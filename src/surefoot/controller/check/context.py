@@ -21,14 +21,26 @@ _KINDS = {"Columns": "columns joint", "AnnouncedDrift": ""}
 
 
 class Column(NamedTuple):
-    """What a unit more, and a unit less, of one number of a context adds to g at most."""
+    """What is known of one number of a context.
+
+    Attributes:
+        up: what a unit more of it adds to g at most.
+        down: what a unit less adds.
+        changes: how far it moves from a round to the next at most; None if unknown.
+    """
 
     up: Fraction
     down: Fraction
+    changes: Fraction | None
 
     def rise(self, way: Fraction) -> Fraction:
         """Return what g can rise by over a way."""
         return self.up * way if way > 0 else self.down * -way
+
+    @property
+    def step(self) -> Fraction | None:
+        """What g can rise by from a round to the next; None if nothing bounds it."""
+        return None if self.changes is None else max(self.up, self.down) * self.changes
 
 
 def _column(table: Any) -> Column:
@@ -37,11 +49,12 @@ def _column(table: Any) -> Column:
     worse, zero = table["worse"], Fraction(0)
     if (table["adds"] is None) == (table["G_c"] is None) or worse not in (None, "up", "down"):
         raise WrongError("a column of a context has both adds and G_c, or neither")
+    changes = None if table["changes"] is None else number(table["changes"], "changes", 0)
     if table["adds"] is not None:
         adds = number(table["adds"], "adds")
-        return Column(adds, -adds)
+        return Column(adds, -adds, changes)
     G_c = number(table["G_c"], "G_c", 0)
-    return Column(zero if worse == "down" else G_c, zero if worse == "up" else G_c)
+    return Column(zero if worse == "down" else G_c, zero if worse == "up" else G_c, changes)
 
 
 class Contexts(Hull):
@@ -49,7 +62,7 @@ class Contexts(Hull):
 
     keys: ClassVar[str] = f"{Hull.keys} context"
     certificates: ClassVar[tuple[str, ...]] = ("ContextCertificate",)
-    in_contexts: ClassVar[bool] = True
+    in_contexts: bool = True
     columns: tuple[Column, ...]
     is_joint: bool
 
@@ -63,7 +76,7 @@ class Contexts(Hull):
         self.is_joint = told.get("joint", False) is True
         if name == "AnnouncedDrift":  # a sum of what g rose by, so far nothing
             self.first_context = {"place": [0.0]}
-            self.columns = (Column(Fraction(1), Fraction(1)),)
+            self.columns = (Column(Fraction(1), Fraction(1), None),)
         else:
             self.columns = tuple(_column(table) for table in told["columns"]["tuple"])
 
@@ -73,6 +86,21 @@ class Contexts(Hull):
             raise WrongError("a context has another length than its columns")
         each = zip(self.columns, before, now, strict=True)
         return sum((column.rise(b - a) for column, a, b in each), Fraction(0))
+
+    @property
+    def step(self) -> Fraction | None:
+        """What g can rise by from the context of a round to the next; None if nothing bounds it."""
+        steps = [column.step for column in self.columns]
+        known = [step for step in steps if step is not None]
+        return sum(known, Fraction(0)) if len(known) == len(steps) else None
+
+    def find_jump(self, before: Point, now: Point, rounds: int) -> bool:
+        """Return whether a context moved further than it changes in so many rounds."""
+        each = zip(self.columns, before, now, strict=True)
+        return any(
+            column.changes is not None and abs(b - a) > rounds * column.changes * (1 + 16 * UNIT)
+            for column, a, b in each
+        )
 
     def _mean(
         self, run: Run, c: Certificate, counts: Literal["own", "least", "raw"] = "own"
@@ -95,8 +123,11 @@ class Contexts(Hull):
                     raise WrongError("its certificate rests on a start_bound, and there is none")
                 x, up, place = run.start, run.start_bound, now
             else:
-                x, up, place = self._row(run, i, counts)
+                x, up, known = self._row(run, i, counts)
                 up += (run.t - i) * run.drift
+                if known is None:  # its context was unknown, and moved as it changes since then
+                    up += (run.t - i) * (self.step or Fraction(0))
+                place = now if known is None else known
             rows.append((x, [up if self.is_joint else up + self.rise(place, now)], place))
         weights = [number(part, "a weight", 0) for part in numbers(c["weights"], "weights")]
         points, levels, places = zip(*rows, strict=True) if rows else ((), (), ())
@@ -105,18 +136,20 @@ class Contexts(Hull):
             level += self.rise(mean(weights, places), now)
         return mean(weights, points), level
 
-    def _row(self, run: Run, i: int, counts: str) -> tuple[Point, Fraction, Point]:
+    def _row(self, run: Run, i: int, counts: str) -> tuple[Point, Fraction, Point | None]:
         """Return the action of a round, what g was at most there, and its context.
 
-        A round that was not read has what was certified of its action, at most 0.
+        A round that was not read has what was certified of its action, at most 0; that may be so
+        in a context that nobody knows.
         """
         reading, proof = run.readings.get(i), run.proofs.get(i)
-        if i not in run.places or (reading is None and proof is None):
+        has_place = i in run.places or (reading is None and self.step is not None)
+        if not has_place or (reading is None and proof is None):
             raise WrongError(f"its certificate rests on round {i}, which was not read")
         if reading is None:
             assert proof is not None
             up = Fraction(0) if counts == "raw" else proof[0]
-            return run.actions[i], up, run.places[i]
+            return run.actions[i], up, run.places.get(i)
         if counts == "least":
             up = self._least(run, reading)
         else:
@@ -153,7 +186,7 @@ class Contexts(Hull):
         place = [number(part, "place") for part in numbers(c["place"], "place")]
         if place != run.place or number(c["G_g"], "G_g") != self.G_g:
             raise WrongError("its certificate has another context or G_g than was told")
-        steep = max(abs(part) for column in self.columns for part in column)
+        steep = max(abs(part) for column in self.columns for part in column[:2])
         sizes = abs(level) + sum(abs(part) for part in place) * max(steep, Fraction(1))
         noise = 4 * self.noise + 256 * UNIT * (sizes + self.G_g * self.reach)
         rest = self.G_g * distance(p, point) + self.noise

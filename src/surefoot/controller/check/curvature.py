@@ -87,16 +87,17 @@ class Curved(Kind):
         """Return the quadratic bounds of a reading, one per row, in a round."""
         if reading.slopes is None or len(reading.slopes) != self.rows:
             raise WrongError("constraint_subgradient must have a row per constant")
-        if max(reading.own) > 0:
+        if not reading.is_feasible:
             raise UnjudgedError("it rests on an action that was not feasible, where g may curve")
         level = run.levels(reading)[0] if t is None else run.level_in(reading, t)
         step = minus(p, reading.x)
         square = dot(step, step)
-        bent = reading.tau * norm(step) if reading.tau else Fraction(0)
-        each = list(zip(level, reading.slopes, self.curvatures(reading), strict=True))
-        if any(step) and any(u >= 0 and not any((*s, bent, beta)) for u, s, beta in each):
+        far = norm(step) if any(reading.tau) else Fraction(0)
+        bent = [tau * far for tau in reading.tau]
+        each = list(zip(level, reading.slopes, bent, self.curvatures(reading), strict=True))
+        if any(step) and any(u >= 0 and not any((*s, b, beta)) for u, s, b, beta in each):
             raise WrongError("nothing leads inwards from the limit itself")
-        return [u + dot(s, step) + bent + beta / 2 * square for u, s, beta in each]
+        return [u + dot(s, step) + b + beta / 2 * square for u, s, b, beta in each]
 
     def confirm(self, run: Run, p: Point, c: Certificate) -> None:
         """Raise unless value, step and bound are those of one of the last readings."""
@@ -104,8 +105,8 @@ class Curved(Kind):
         value, slope, length = (number(c[n], n) for n in ("value", "slope", "length"))
         for reading in self._last(run):
             step, s = minus(p, reading.x), (reading.slopes or [])[row]
-            far, steep = norm(step), norm(s)
-            size = abs(reading.raw[row]) + (steep + reading.tau) * self.reach
+            far, steep, tau = norm(step), norm(s), reading.tau[row]
+            size = abs(reading.raw[row]) + (steep + tau) * self.reach
             noise = 64 * UNIT * (len(p) + 8) * (size + self.betas[row] * self.reach**2)
             noise += 4 * self.noise
             along, beta = dot(s, step), self.curvatures(reading)[row]
@@ -113,7 +114,7 @@ class Curved(Kind):
             parts += [(number(c["beta"], "beta"), beta, 64 * UNIT * (len(p) + 8) * beta)]
             if not all(close(*part) for part in parts):
                 continue
-            rest = along + reading.tau * far + beta / 2 * far**2
+            rest = along + tau * far + beta / 2 * far**2
             levels = [level[row] for level in run.levels(reading)]
             if is_known(value, levels, noise) and close(bound, value + rest, 2 * noise):
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from .context import Contexts
 from .exact import (
     Bounds,
     Point,
@@ -16,7 +17,7 @@ from .exact import (
     number,
     vector,
 )
-from .kind import Certificate, Kind, Reading
+from .kind import Certificate, Kind, Reading, close
 from .known_sets import refuse_outside
 from .players import Player
 from .return_path import certify_way, claims_nothing, confirm_way
@@ -35,13 +36,13 @@ class Places:
     What is known of one action ages at one rate, whenever it was learnt: so one number is enough.
     """
 
-    def __init__(self, drift: Fraction) -> None:
-        self.drift = drift
+    def __init__(self, drifts: list[Fraction]) -> None:
+        self.drifts = drifts
         self.known: dict[tuple[Fraction, ...], Bounds] = {}
 
     def learn(self, x: Point, bounds: Bounds, t: int) -> None:
         """Keep what g is at most at an action in round t."""
-        first = _age(bounds, -self.drift * t)
+        first = _age(bounds, self.drifts, -t)
         self.known[tuple(x)] = least(first, self.known.get(tuple(x))) or first
 
     def forget(self, x: Point) -> None:
@@ -51,12 +52,14 @@ class Places:
     def level(self, x: Point, t: int) -> Bounds | None:
         """Return what g is at most at an action in round t; None where nothing is known."""
         found = self.known.get(tuple(x))
-        return None if found is None else _age(found, self.drift * t)
+        return None if found is None else _age(found, self.drifts, t)
 
 
-def _age(bounds: Bounds, rise: Fraction) -> Bounds:
-    """Return bounds that rise by as much in every row; most limits do not move."""
-    return [up + rise for up in bounds] if rise else bounds
+def _age(bounds: Bounds, drifts: list[Fraction], rounds: int) -> Bounds:
+    """Return bounds that rise by the drift of each row for some rounds; most limits do not move."""
+    if not any(drifts):
+        return bounds
+    return [up + drift * rounds for up, drift in zip(bounds, drifts, strict=True)]
 
 
 class Follower:
@@ -69,9 +72,11 @@ class Follower:
     Attributes:
         action: the one at hand, for round t.
         current: the bounds on g there in round t, by its certificate; None where it has none.
+        claims_nothing: whether its certificate is a return path that leaves g unknown there.
         is_halted: whether the player takes no step until it is resumed.
         on_contradiction: what the player does after a contradiction.
         certified: how many rounds were certified before they were played.
+        uncertified: the rounds that were not; of these the first is the start.
         unjudged: by round, why it is not judged.
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
@@ -83,12 +88,15 @@ class Follower:
     player: Player
     kind: Kind
     drift: Fraction
+    drifts: list[Fraction]
     start: Point
     start_bound: Fraction | None
+    start_bounds: list[Fraction | None]
     delay: int
     d: int
     action: Point
     is_inherited: bool
+    claims_nothing: bool
     read: Places
     proved: Places
 
@@ -96,6 +104,7 @@ class Follower:
         self.kinds = kinds
         self.t, self.certified, self.is_halted = 1, 0, False
         self.on_contradiction = header.get("on_contradiction")
+        self.uncertified: set[int] = set()
         self.unjudged: dict[int, str] = {}
         self.players: dict[int, Player] = {}
         self.events: list[tuple[int, str]] = []
@@ -105,15 +114,17 @@ class Follower:
     def _begin(self, line: dict[str, Any]) -> None:
         """Begin with a player at its start: what was proved by another is not by it."""
         player = self.players[self.t] = Player(line, self.kinds)
-        self.player, self.kind, self.drift = player, player.kind, player.drift
-        self.start, self.start_bound, self.delay = player.start, player.start_bound, player.delay
+        self.player, self.kind, self.drift = player, player.kind, player.errors.drift
+        self.drifts = [row.drift for row in player.rows]
+        self.start, self.delay, self.start_bounds = player.start, player.delay, player.start_bounds
+        bounds = [bound for bound in self.start_bounds if bound is not None]
+        self.start_bound = max(bounds) if len(bounds) == len(self.start_bounds) else None
         self.d, self.action = len(self.start), self.start
         self.current: Bounds | None = None
-        self.is_inherited = False
+        self.is_inherited, self.claims_nothing = False, False
         self.told_errors: dict[int, dict[str, Any]] = {}  # by round of a reading, as told with it
-        self.read, self.proved = Places(self.drift), Places(self.drift)
-        # By action, what was read there at most, less the drift from round 0 to that round.
-        self.levels_read: dict[tuple[Fraction, ...], Fraction] = {}
+        self.read, self.proved = Places(self.drifts), Places(self.drifts)
+        self.levels_read = Places(self.drifts)  # however a value is rounded
         self.readings: dict[int, Reading] = {}
         self.heard: set[int] = set()  # the rounds whose reading was told to a player that runs
         self.used: dict[int, int] = {}  # by round of a reading, the step that took it
@@ -122,6 +133,7 @@ class Follower:
         self.proofs: dict[int, Bounds] = {}  # by round, what was certified before it was played
         self.by_kind: set[int] = set()  # the rounds whose action has a certificate of the kind
         self.places: dict[int, Point] = {}
+        self.last_known: int | None = None  # the last round whose context was known, under a ramp
         self.here: tuple[Point, Bounds | None] = (self.start, None)
         if self.kind.in_contexts:
             self._take_context(
@@ -137,23 +149,26 @@ class Follower:
 
     def level(self, x: Point) -> Bounds | None:
         """Return the least that is known of g at an action in the current round."""
-        always = None
-        if self.start_bound is not None and x == self.start:
-            always = [self.start_bound] * self.kind.rows
+        always = self._always if x == self.start else None
         if self.kind.in_contexts:  # what was read elsewhere is that of another context
             return always
         return least(self.read.level(x, self.t), self.proved.level(x, self.t), always)
 
+    @property
+    def _always(self) -> Bounds | None:
+        """What every row is at most at the start for ever; None where one row does not say."""
+        bounds = [bound for bound in self.start_bounds if bound is not None]
+        return bounds if len(bounds) == len(self.start_bounds) else None
+
     def levels(self, reading: Reading) -> list[Bounds]:
         """Return what a player may count on where something was read, the least first."""
-        aged = (self.t - reading.round) * self.drift
-        found = [self.level(reading.x)]
-        found += [_age(bounds, aged) for bounds in (reading.own, reading.raw)]
+        rounds, found = self.t - reading.round, [self.level(reading.x)]
+        found += [_age(bounds, self.drifts, rounds) for bounds in (reading.own, reading.raw)]
         return [bounds for bounds in found if bounds is not None]
 
     def level_in(self, reading: Reading, t: int) -> Bounds:
         """Return what g was at most in another round, where something was read."""
-        aged = _age(reading.own, abs(t - reading.round) * self.drift)
+        aged = _age(reading.own, self.drifts, abs(t - reading.round))
         return aged if self.drift else least(aged, self.level(reading.x)) or aged
 
     def round_of(self, count: Any) -> int:
@@ -243,7 +258,9 @@ class Follower:
         self.current = None
         self._judge(line, self.action)
         before, c = self.actions.get(self.t - 1), line["certificate"] or {}
-        if before is not None and c.get("class") in self.kind.certificates and not self.is_halted:
+        is_ramped = c.get("class") in self.kind.certificates and not self.is_halted
+        is_ramped = is_ramped or (c.get("class") == "ReturnPath" and self.player.keeps_ramp)
+        if before is not None and is_ramped:
             self._check_ramp(minus(self.action, before))
         if self.t == 1 and self.action == self.start:  # which nothing has to certify
             self.unjudged.pop(self.t, None)
@@ -272,8 +289,7 @@ class Follower:
             return
         # It starts where something was read, by whatever player, or is known for ever.
         known = None if self.kind.in_contexts else self.read.level(p, self.t)
-        always = self.start_bound is not None and p == self.start
-        known = least(known, [self.start_bound or Fraction(0)] * self.kind.rows if always else None)
+        known = least(known, self._always if p == self.start else None)
         t, unjudged = self.t, self.unjudged
         self._begin(line)
         self.events.append((t, "resumed with another player"))
@@ -305,12 +321,15 @@ class Follower:
         self.kind.count(reading, proved, is_own, self)
         aged = self._begin_next_round(line, proved, reading)
         if not is_step:
-            self._find_event(line, reading, is_own or proved is None)
+            self._find_event(line, reading, is_own or proved is None or self.claims_nothing)
         self._judge(line, x, aged, is_step)
 
     def _take_action(self, line: dict[str, Any]) -> bool:
         """Keep what was played and proved; return whether it is another action than asked for."""
         t, x = self.t, self.action
+        self._refuse_jump()
+        if self.current is None and t > 1 and self.kind.in_contexts:
+            self.unjudged.setdefault(t, "its context was not told")
         if "played" in line:
             x = vector(line["played"], self.d, "played")
         is_own = x != self.action
@@ -319,16 +338,29 @@ class Follower:
             self.by_kind.discard(t)
             self.unjudged[t] = "another action was played than the one asked for"
         self.actions[t] = x
-        if self.current is not None:
+        if self.current is None:
+            self.uncertified.add(t)
+        else:
             self.certified += 1
             if not self.is_inherited:
                 self.proofs[t] = self.current
         return is_own
 
+    def _refuse_jump(self) -> None:
+        """Raise where a context moved further than it changes, and a ramp counts on that."""
+        kind, last, now = self.kind, self.last_known, self.place
+        if now is None or self.player.ramp is None or not isinstance(kind, Contexts):
+            return
+        if last is not None and kind.find_jump(self.places[last], now, self.t - last):
+            raise WrongError("a context moved further than it changes: a constant is wrong")
+        self.last_known = self.t
+
     def _take_reading(self, line: dict[str, Any], is_step: bool) -> Reading | None:
         """Keep what was read, if anything, and let the player take its step with a reading."""
         t, reading = self.t, None
         if line.get("constraint_value") is not None:
+            if self.kind.in_contexts and self.place is None:
+                raise WrongError("something was read in a round whose context nobody knows")
             reading = self._read(line, t - self.delay if self.player.is_late else t)
             if is_step:
                 self.heard.add(reading.round)
@@ -350,7 +382,7 @@ class Follower:
         self.is_inherited = self.is_inherited and proved is not None and reading is None
         if proved is None or not self.is_inherited:
             return None
-        return [up + self.drift for up in proved]
+        return _age(proved, self.drifts, 1)
 
     def _find_event(self, line: dict[str, Any], reading: Reading | None, unproved: bool) -> None:
         """Raise unless something says why the rule has taken no step."""
@@ -373,18 +405,21 @@ class Follower:
         """Keep what was read in round i, and the least of it and of what was proved before."""
         kind, x = self.kind, self.actions.get(i, self.start)
         values = self._values(line["constraint_value"])
-        error, tau = self._take_errors(line, i)
-        raw, low = ([part + sign * (error + kind.noise) for part in values] for sign in (1, -1))
+        errors, tau = self._take_errors(line, i)
+        if not kind.certificates:  # what is not judged may have any number of rows
+            return Reading(i, x, values, values, values, None, tau)
+        each = list(zip(values, errors, kind.noises, strict=True))
+        raw, low = ([g + sign * (error + noise) for g, error, noise in each] for sign in (1, -1))
         slopes = self._slopes(line.get("constraint_subgradient"))
         reading = Reading(i, x, raw, least(raw, self.proofs.get(i)) or raw, low, slopes, tau)
-        if not kind.certificates or not kind.holds(x):
+        if not kind.holds(x):
             return reading
         self._refuse_contradiction(reading)
         self.readings[i] = reading
         self.read.learn(x, reading.own, i)
         if not kind.in_contexts:
-            level, place = max(values) + error + kind.evaluation - i * self.drift, tuple(x)
-            self.levels_read[place] = min(level, self.levels_read.get(place, level))
+            rounded = zip(values, errors, kind.evaluations, strict=True)
+            self.levels_read.learn(x, [g + error + off for g, error, off in rounded], i)
         return reading
 
     def _values(self, g: Any) -> list[Fraction]:
@@ -394,14 +429,19 @@ class Follower:
             raise WrongError("constraint_value must have an entry per row")
         return values
 
-    def _take_errors(self, line: dict[str, Any], i: int) -> tuple[Fraction, Fraction]:
-        """Return the errors of a reading of round i, of its value and slope; keep those told."""
-        value, slope = line.get("value_error"), line.get("slope_error")
-        error = self.player.value if value is None else number(value, "value_error", 0)
-        tau = self.player.slope if slope is None else number(slope, "slope_error", 0)
+    def _take_errors(self, line: dict[str, Any], i: int) -> tuple[Bounds, Bounds]:
+        """Return the errors of a reading of round i, of the value and slope of each row.
+
+        Those that are told are kept, and are those of all rows; of the other the largest is.
+        """
+        player, value, slope = self.player, line.get("value_error"), line.get("slope_error")
         told = {"value": value, "slope": slope}
         self.told_errors[i] = {name: part for name, part in told.items() if part is not None}
-        return error, tau
+        if not self.told_errors[i]:
+            return [row.value for row in player.rows], [row.slope for row in player.rows]
+        error = player.errors.value if value is None else number(value, "value_error", 0)
+        tau = player.errors.slope if slope is None else number(slope, "slope_error", 0)
+        return [error] * len(player.rows), [tau] * len(player.rows)
 
     def _refuse_contradiction(self, reading: Reading) -> None:
         """Raise where g was read above what was certified of its action, or is known there."""
@@ -409,10 +449,11 @@ class Follower:
         bounds = self.proofs.get(i)
         if not kind.in_contexts and (i == self.t or not self.drift):
             bounds = least(bounds, self.read.level(x, i), self.proved.level(x, i))
-        if self.start_bound is not None and x == self.start:
-            bounds = least(bounds, [self.start_bound] * kind.rows)
-        for row, most in enumerate(bounds or ()):
-            if reading.low[row] > most + kind.tolerance(reading, row):
+        known = [[] if bounds is None else [bounds[row]] for row in range(kind.rows)]
+        for row, bound in enumerate(self.start_bounds):
+            known[row] += [bound] if bound is not None and x == self.start else []
+        for row, most in enumerate(known):
+            if most and reading.low[row] > min(most) + kind.tolerance(reading, row):
                 words = "what was read contradicts what was certified or is known"
                 raise WrongError(f"{words}: a constant is wrong")
 
@@ -421,10 +462,11 @@ class Follower:
         if i not in self.readings or i not in self.heard:
             return
         copy, is_start = (i + self.delay) % self.player.turns, self.readings[i].x == self.start
-        if self.delay and self.start_bound is not None and copy not in self.firsts and not is_start:
+        is_bound = any(bound is not None for bound in self.start_bounds)
+        if self.delay and is_bound and copy not in self.firsts and not is_start:
             return  # the copy waits until its start was read
-        if not self.used and self.kind.needs_start and max(self.readings[i].raw) >= 0:
-            raise WrongError("the start is not strictly feasible")
+        if not self.used:
+            self.kind.refuse_start(self.readings[i])
         self._search(self.readings[i])
         self.used[i] = i + self.delay
         self.firsts.setdefault(copy, i)
@@ -436,9 +478,9 @@ class Follower:
         read since the certificate. It matters where readings err, or g drifts.
         """
         i, turns = reading.round, self.player.turns
-        is_exact = reading.raw == reading.low or not (
-            self.drift or reading.tau or reading.raw[0] - reading.low[0] > 2 * self.kind.noise
-        )
+        each = zip(reading.raw, reading.low, self.kind.noises, strict=True)
+        errs = any(high - low > 2 * noise for high, low, noise in each)
+        is_exact = reading.raw == reading.low or not (errs or any(self.drifts) or any(reading.tau))
         if is_exact or (i in self.by_kind and not self.delay and not self.kind.in_contexts):
             return
         earlier = [
@@ -469,13 +511,19 @@ class Follower:
             is_step: whether the rule took a step, rather than an order or a return path.
         """
         p, c = vector(line["next"], self.d, "next"), line["certificate"] or {}
+        self.claims_nothing = c.get("class") == "ReturnPath" and claims_nothing(c)
         if is_step and c.get("class") == "ReturnPath":
             raise WrongError("a return path is taken, and no order, halt or missing round says why")
         inherited = self.current if self.is_inherited else None
         self.here = (x, least(self.level(x), aged, inherited))
+        if self.kind.in_contexts:
+            self.here = self._last_in_context()
         stays = p == self.action and line["kind"] != "announce"
         known = least(self.level(p), self.current if stays else None, aged if p == x else None)
         self.action = p
+        if self.kind.in_contexts and self.place is None and line.get("certificate") is None:
+            self.current = None  # there is no action before its context is told
+            return
         try:
             self.current = self._certify(p, c, known)
             self._keep_proof(self.current, c, is_moved=p != x)
@@ -487,6 +535,13 @@ class Follower:
         is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
         if c and is_ramped:
             self._check_ramp(minus(p, x))
+
+    def _last_in_context(self) -> tuple[Point, Bounds | None]:
+        """Return the action of the last round, and what is known of g there in its context."""
+        i = self.t - 1
+        x, reading = self.actions.get(i, self.start), self.readings.get(i)
+        read = None if reading is None or reading.x != x else reading.own
+        return x, least(self.proofs.get(i), read, self.level(x))
 
     def _keep_proof(self, bounds: Bounds, c: Certificate, *, is_moved: bool) -> None:
         """Keep what is proved of the action at hand; where that moved, nobody else has proved it.
@@ -531,7 +586,10 @@ class Follower:
     ) -> Bounds | None:
         """Return the bounds on g at an action of a return path: its own, where it claims less."""
         if known is not None and max(known) <= limit:
-            if claims_nothing(c) or number(c["bound"], "bound") >= max(known):
+            most, off = max(known), 4 * self.kind.noise
+            if claims_nothing(c) or (bound := number(c["bound"], "bound")) >= most:
+                return known
+            if close(bound, most, off):
                 return known
         elif claims_nothing(c):
             raise UnjudgedError("nothing is proved of it, as its return path says")
@@ -539,8 +597,8 @@ class Follower:
 
     def _is_read_inside(self, p: Point, limit: Fraction) -> bool:
         """Return whether g was read at an action as it may be, however its value is rounded."""
-        level = self.levels_read.get(tuple(p))
-        return limit >= 0 and level is not None and level + self.t * self.drift <= 0
+        level = self.levels_read.level(p, self.t)
+        return limit >= 0 and level is not None and max(level) <= 0
 
     def _confirm_errors(self, c: Certificate) -> None:
         """Raise unless a certificate counts with the errors of the player, or of its round."""
@@ -548,8 +606,7 @@ class Follower:
             return  # one of another class is not judged
         i = self.t - 1 - self.delay
         told = self.told_errors[i] if i in self.heard else {}
-        if c["errors"] != self.player.errors | told:
-            raise WrongError("its certificate has other errors than the player or its round")
+        self.kind.confirm_errors(c, self.player.rows, told, self.player.errors)
 
     def _check_sets(self, p: Point, c: Certificate, within: Any) -> None:
         """Raise unless an action is in the domain, and in a set that was announced for it."""

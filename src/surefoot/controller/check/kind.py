@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -11,6 +12,7 @@ from .known_sets import is_inside
 __all__ = [
     "UNIT",
     "Certificate",
+    "Errors",
     "Kind",
     "Reading",
     "Run",
@@ -38,7 +40,7 @@ class Reading(NamedTuple):
         own: the same, or what was certified of the action before it was played where that is less.
         low: g was at least this.
         slopes: one per row; None where none was read.
-        tau: the error of the slopes.
+        tau: the error of the slopes, one per row.
     """
 
     round: int
@@ -47,7 +49,28 @@ class Reading(NamedTuple):
     own: Bounds
     low: Bounds
     slopes: list[Point] | None
-    tau: Fraction
+    tau: Bounds
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether g is known to have been at most 0 there, in every row."""
+        return max(self.own) <= 0
+
+
+class Errors(NamedTuple):
+    """How wrong the readings of a row may be, as its player says.
+
+    Attributes:
+        value: of a value.
+        slope: of a slope; 0 where slopes do not count.
+        drift: what g may rise by per round.
+        stated: all of them, as a certificate states them.
+    """
+
+    value: Fraction
+    slope: Fraction
+    drift: Fraction
+    stated: dict[str, Any]
 
 
 class Run(Protocol):
@@ -55,30 +78,50 @@ class Run(Protocol):
 
     Attributes:
         t: the current round, for which an action is judged.
-        drift: what g may rise by per round.
         delay: after how many rounds a reading is used.
         start: the first action of the player.
-        start_bound: what g is at most there for ever; None where that is not known.
-        readings: by round.
-        used: by round of a reading, the step that was taken with it: a player that is halted has
-            seen nothing.
         here: the action before, and the bounds on g there in the current round.
         places: the contexts of the rounds before.
         actions: that of each round before.
-        proofs: by round, what was certified of its action before it was played.
     """
 
     t: int
-    drift: Fraction
     delay: int
     start: Point
-    start_bound: Fraction | None
-    readings: dict[int, Reading]
-    used: dict[int, int]
     here: tuple[Point, Bounds | None]
     places: dict[int, Point]
     actions: dict[int, Point]
-    proofs: dict[int, Bounds]
+
+    @property
+    def drift(self) -> Fraction:
+        """What g may rise by per round, in any row."""
+
+    @property
+    def drifts(self) -> list[Fraction]:
+        """What each row may rise by per round."""
+
+    @property
+    def start_bound(self) -> Fraction | None:
+        """What g is at most at the start for ever; None where that is not known."""
+
+    @property
+    def start_bounds(self) -> list[Fraction | None]:
+        """The same of each row."""
+
+    @property
+    def readings(self) -> Mapping[int, Reading]:
+        """What was read, by round."""
+
+    @property
+    def used(self) -> Mapping[int, int]:
+        """By round of a reading, the step that was taken with it.
+
+        A player that is halted has seen nothing.
+        """
+
+    @property
+    def proofs(self) -> Mapping[int, Bounds]:
+        """By round, what was certified of its action before it was played."""
 
     @property
     def place(self) -> Point | None:
@@ -126,7 +169,7 @@ class Kind:
 
     keys: ClassVar[str] = ""
     certificates: ClassVar[tuple[str, ...]] = ()
-    in_contexts: ClassVar[bool] = False
+    in_contexts: bool = False
     needs_start: ClassVar[bool] = True
     is_shared: ClassVar[bool] = False
     rows: int = 1
@@ -144,6 +187,31 @@ class Kind:
     def limit(self) -> Fraction:
         """Return what the next g may be."""
         return Fraction(0)
+
+    @property
+    def noises(self) -> list[Fraction]:
+        """The noise of each row."""
+        return [self.noise] * self.rows
+
+    @property
+    def evaluations(self) -> list[Fraction]:
+        """The error of the computation of g, for each row."""
+        return [self.evaluation] * self.rows
+
+    @property
+    def steepness(self) -> list[Fraction] | None:
+        """A bound on the slopes of each row; None where one has none."""
+        G_g: Fraction | None = getattr(self, "G_g", None)
+        return [G_g] if G_g else None
+
+    def tables(self, table: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the table of each row: its own, or that of all."""
+        return [table] * self.rows
+
+    def refuse_start(self, reading: Reading) -> None:
+        """Raise unless the first reading is strictly feasible, where it must be."""
+        if self.needs_start and max(reading.raw) >= 0:
+            raise WrongError("the start is not strictly feasible")
 
     def holds(self, x: Point) -> bool:
         """Return whether the constants hold at an action; what is read elsewhere is not used."""
@@ -166,6 +234,20 @@ class Kind:
 
     def confirm(self, run: Run, p: Point, c: Certificate) -> None:
         """Raise unless the numbers of a certificate are those that its inequality has."""
+
+    def confirm_errors(
+        self, c: Certificate, rows: list[Errors], told: dict[str, Any], whole: Errors
+    ) -> None:
+        """Raise unless a certificate counts with the errors of its player, or of its round.
+
+        Args:
+            c: the certificate.
+            rows: the errors of each row.
+            told: those that were told with the reading.
+            whole: the errors of the player.
+        """
+        if c["errors"] != whole.stated | told:
+            raise WrongError("its certificate has other errors than the player or its round")
 
     def search(self, run: Run, reading: Reading, earlier: list[Reading]) -> Bounds | None:
         """Return what a player knew of an action that no certificate of its own was for.

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
-from .exact import Point, UnjudgedError, WrongError, distance, norm, number, vector
+from .exact import Point, UnjudgedError, WrongError, distance, norm, number, numbers, vector
 
-__all__ = ["CHOICES", "draw", "is_inside", "reach_of", "refuse_outside"]
+__all__ = ["draw", "is_inside", "reach_of", "refuse_outside"]
 
 _KEYS = {
     "Box": {"lower", "upper"},
     "Ball": {"radius", "centre"},
-    "Grid": {"step", "inside"},
-    "OffOr": {"least", "most", "step"},
+    "Choices": {"least", "most", "step", "off"},
 }
-CHOICES = {"Grid": "on its grid", "OffOr": "off, or from least to most"}
-"""The kinds of choices, with what an action must be."""
 
 
 def refuse_outside(known_set: Any, p: Point) -> None:
     """Raise unless an action is in a set."""
     if not is_inside(known_set, p):
-        what = CHOICES.get(_kind_of(known_set), "in its set")
-        raise WrongError(f"its action is not {what}")
+        raise WrongError("its action is not in its set")
 
 
 def is_inside(known_set: Any, p: Point) -> bool:
-    """Return whether a point is in a box or a choice, or, up to rounding, in a ball."""
+    """Return whether a point is in a box or of choices, or, up to rounding, in a ball."""
     kind = _kind_of(known_set)
-    if kind in CHOICES:
-        return _is_on_grid(known_set, p) if kind == "Grid" else _is_off_or(known_set, p)
+    if kind == "Choices":
+        return _is_choice(known_set, p)
     off = distance(p, draw(known_set, p)[0])
     return off <= (0 if kind == "Box" else number(known_set["radius"], "radius") / 2**40)
 
@@ -45,28 +40,26 @@ def _kind_of(known_set: Any) -> str:
     return str(kind)
 
 
-def _is_on_grid(known_set: Any, p: Point) -> bool:
-    """Return whether entries are whole multiples of the steps, as float64 multiplies them."""
-    each = zip(p, _entries(known_set, "step", len(p)), strict=True)
-    if not all(_is_multiple(float(a), 0.0, float(h)) for a, h in each):
-        return False
-    return known_set["inside"] is None or is_inside(known_set["inside"], p)
+def _is_choice(known_set: Any, p: Point) -> bool:
+    """Return whether every entry is off, or in its range and a whole multiple of its step."""
+    step, off = _entries(known_set, "step", len(p)), _flags(known_set["off"], len(p))
+    inside = [True] * len(p)
+    if known_set["least"] is not None:
+        least, most = (_entries(known_set, name, len(p)) for name in ("least", "most"))
+        inside = [low <= a <= high for a, low, high in zip(p, least, most, strict=True)]
+    on = [
+        held and _is_multiple(float(a), float(h))
+        for a, h, held in zip(p, step, inside, strict=True)
+    ]
+    return all(held or (a == 0 and may) for a, may, held in zip(p, off, on, strict=True))
 
 
-def _is_off_or(known_set: Any, p: Point) -> bool:
-    """Return whether entries are 0, or between the bounds and whole steps above the lower one."""
-    least, most = (_entries(known_set, name, len(p)) for name in ("least", "most"))
-    on = [low <= a <= high for a, low, high in zip(p, least, most, strict=True)]
-    if known_set["step"] is not None:
-        each = zip(p, least, _entries(known_set, "step", len(p)), on, strict=True)
-        on = [held and _is_multiple(float(a), float(b), float(h)) for a, b, h, held in each]
-    return all(a == 0 or held for a, held in zip(p, on, strict=True))
-
-
-def _is_multiple(a: float, low: float, step: float) -> bool:
-    """Return whether a float64 is low and a whole number of steps, as float64 adds them up."""
-    count = (a - low) / step if step > 0 else math.inf
-    return abs(count) <= 2.0**60 and low + round(count) * step == a
+def _is_multiple(a: float, step: float) -> bool:
+    """Return whether a float64 is a whole number of steps, as float64 multiplies them."""
+    if step <= 0:
+        return step == 0
+    count = a / step
+    return abs(count) <= 2.0**60 and round(count) * step == a
 
 
 def _entries(known_set: Any, name: str, d: int) -> Point:
@@ -74,7 +67,15 @@ def _entries(known_set: Any, name: str, d: int) -> Point:
     given = known_set[name]
     if not isinstance(given, list):
         return [number(given, name)] * d
-    return vector(given * d if len(given) == 1 else given, d, name)
+    return vector(given, d, name)
+
+
+def _flags(given: Any, d: int) -> list[bool]:
+    """Return whether each entry may be off, of one for all or one for each."""
+    flags = [given] * d if isinstance(given, bool) else numbers(given, "off")
+    if len(flags) != d or not all(isinstance(flag, bool) for flag in flags):
+        raise WrongError(f"off must be true or false, or a list of {d} of them")
+    return flags
 
 
 def draw(known_set: Any, q: Point) -> tuple[Point, Fraction]:

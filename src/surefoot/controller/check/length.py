@@ -102,7 +102,7 @@ class Length(Kind):
             if up <= -rho:
                 found.append(Link(x, (up + rho) / self.G_g, rho))
                 continue
-            over, square = max(low + rho - reading.tau * A, zero), dot(s, s) or Fraction(1)
+            over, square = max(low + rho - reading.tau[0] * A, zero), dot(s, s) or Fraction(1)
             B = root_up(max(A * A - over * over / square, zero))
             back = [a - over / square * b for a, b in zip(x, s, strict=True)]
             q, lost = draw(self.domain, back)

@@ -14,7 +14,7 @@ from .following import Follower
 from .kind import Kind
 from .players import Player
 
-__all__ = ["Members"]
+__all__ = ["Judgement", "Members"]
 
 _NAMED = 3
 """How many members a sentence names."""
@@ -32,6 +32,33 @@ class Member(NamedTuple):
 
     name: str | None
     follower: Follower
+
+
+class Judgement(NamedTuple):
+    """What was found of the rounds of one member.
+
+    Attributes:
+        member: its name; None of a controller.
+        rounds: how many were read.
+        uncertified: the rounds that were not certified before they were played.
+        unchecked: the rounds that are not judged.
+        wrong: the round in which something was wrong, and after which nothing is judged; None if
+            nothing was.
+    """
+
+    member: str | None
+    rounds: int
+    uncertified: frozenset[int]
+    unchecked: frozenset[int]
+    wrong: int | None = None
+
+    def word(self, t: int) -> str:
+        """Return what is found of a round: "yes", "no", "start" or "not checked"."""
+        if t == self.wrong:
+            return "no"
+        if t > self.rounds or t in self.unchecked:
+            return "not checked"
+        return "start" if t in self.uncertified else "yes"
 
 
 class Members:
@@ -75,6 +102,20 @@ class Members:
         name, follower = self._last
         member = "" if name is None else f"member {name!r}, "
         return f"{member}round {follower.t}: "
+
+    def judge(self, *, is_right: bool) -> tuple[Judgement, ...]:
+        """Return what was found of each member, in the order in which they came.
+
+        Args:
+            is_right: whether nothing is wrong; else it is in the record that was taken last.
+        """
+        found = []
+        for member in self._all:
+            name, follower = member
+            wrong = follower.t if not is_right and member is self._last else None
+            sets = (frozenset(follower.uncertified), frozenset(follower.unjudged))
+            found.append(Judgement(name, follower.t - 1, *sets, wrong))
+        return tuple(found)
 
     # --- what is said ----------------------------------------------------------------------------
 

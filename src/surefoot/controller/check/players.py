@@ -12,11 +12,11 @@ from .context import Contexts
 from .curvature import Curved, CurvedRows
 from .exact import Point, UnjudgedError, WrongError, number, numbers, vector
 from .hull import Hull
-from .kind import Kind, Unknown, refuse_other_keys
-from .known_sets import CHOICES
+from .kind import Errors, Kind, Unknown, refuse_other_keys
 from .length import Length
 from .log import Log
 from .relative import Relative
+from .together import Together, read_rows
 
 __all__ = ["Player"]
 
@@ -46,12 +46,10 @@ class Player:
     Attributes:
         encoded: the player as it stands there, with its guarantee and its start.
         start: the first action.
-        start_bound: what g is at most there for ever; None where that is not known.
+        start_bounds: what each row is at most there for ever; None where that is not known.
         kind: what is known of g, and how it certifies.
-        value: the error of a value that was read.
-        slope: that of a slope; 0 where slopes do not count.
-        drift: what g may rise by per round.
-        errors: all of them, as a certificate states them.
+        errors: how wrong readings may be, of any row.
+        rows: the same of each row.
         ramp: how far an action may be from the last one; None for any distance.
         delay: after how many rounds a reading is used.
         turns: how many copies play in turn.
@@ -59,9 +57,8 @@ class Player:
     """
 
     encoded: dict[str, Any]
-    value: Fraction
-    slope: Fraction
-    drift: Fraction
+    errors: Errors
+    rows: list[Errors]
     delay: int
     turns: int
     is_late: bool
@@ -69,10 +66,10 @@ class Player:
     def __init__(self, line: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
         self.start: Point = vector(line["start"], len(line["start"]), "start")
-        self.start_bound: Fraction | None = None
+        self.start_bounds: list[Fraction | None] = [None]
         self.kind: Kind = Unknown()
-        self.value = self.slope = self.drift = Fraction(0)
-        self.errors: dict[str, Any] = {}
+        self.errors = Errors(Fraction(0), Fraction(0), Fraction(0), {})
+        self.rows = [self.errors]
         self.delay, self.turns, self.is_late = 0, 1, False
         self.ramp: list[Fraction] | Fraction | None = None
         self._kinds = {} if kinds is None else kinds
@@ -94,36 +91,44 @@ class Player:
             return
         refuse_other_keys(player, "class proposer knowledge ramp")
         known = player["knowledge"]
-        if known.get("class") in _KINDS:
+        if known.get("class") in (*_KINDS, "Together"):
             self._read_pair(known, player["ramp"])
 
     def _read_pair(self, known: dict[str, Any], ramp: Any) -> None:
         """Read what is known of g; a kind that its own file cannot judge stays unknown."""
-        errors = known["errors"]
-        refuse_other_keys(errors, "class value slope drift evaluation")
-        self.value, self.drift = (number(errors[n], n, 0) for n in ("value", "drift"))
-        # Between two turns of a copy all rounds of the others pass.
-        self.errors = errors | ({"drift": self.turns * errors["drift"]} if self.turns > 1 else {})
-        if errors["slope"] != {"number": "inf"}:  # slopes that do not count may err by anything
-            self.slope = number(errors["slope"], "slope", 0)
+        self.errors = self._read_errors(known["errors"])
+        self.rows = [self.errors]
         try:
-            self.kind = self._kinds.get(id(known)) or _KINDS[known["class"]](known, len(self.start))
+            self.kind = self._kinds.get(id(known)) or _make_kind(known, len(self.start))
         except UnjudgedError:
             return
         if self.kind.is_shared:
             self._kinds[id(known)] = self.kind
-        if (bound := known.get("start_bound")) is not None:
-            self.start_bound = number(bound, "start_bound")
+        tables = self.kind.tables(known)
+        self.rows = [self._read_errors(table["errors"]) for table in tables]
+        bounds = [table.get("start_bound") for table in tables]
+        self.start_bounds = [None if b is None else number(b, "start_bound") for b in bounds]
         if isinstance(ramp, dict | list) and "number" not in ramp:
             self.ramp = vector(numbers(ramp, "ramp"), len(self.start), "ramp")
         elif ramp is not None:
             self.ramp = number(ramp, "ramp", 0)
 
+    def _read_errors(self, table: dict[str, Any]) -> Errors:
+        """Return the errors of a row."""
+        refuse_other_keys(table, "class value slope drift evaluation")
+        value, drift = (number(table[name], name, 0) for name in ("value", "drift"))
+        slope = Fraction(0)
+        if table["slope"] != {"number": "inf"}:  # slopes that do not count may err by anything
+            slope = number(table["slope"], "slope", 0)
+        # Between two turns of a copy all rounds of the others pass.
+        stated = table | ({"drift": self.turns * table["drift"]} if self.turns > 1 else {})
+        return Errors(value, slope, drift, stated)
+
     @property
     def keeps_ramp(self) -> bool:
         """Whether a return path is no faster than the ramp: where points between may be played."""
         domain = self.kind.domain
-        is_chosen = isinstance(domain, dict) and domain.get("class") in CHOICES
+        is_chosen = isinstance(domain, dict) and domain.get("class") == "Choices"
         return self.kind.convex and not is_chosen
 
     @property
@@ -141,6 +146,16 @@ class Player:
     def start_words(self) -> str:
         """The start, likewise."""
         return _describe(self.encoded["start"])
+
+
+def _make_kind(table: dict[str, Any], d: int) -> Kind:
+    """Return what is known of g, or of several constraints."""
+    if table.get("class") != "Together":
+        if table.get("class") not in _KINDS:
+            raise UnjudgedError(f"the knowledge {table.get('class')!r} is not judged"[:200])
+        return _KINDS[table["class"]](table, d)
+    rows = [_make_kind(row, d) for row in read_rows(table)]
+    return Together(table, d, rows)
 
 
 def _describe(data: Any) -> str:

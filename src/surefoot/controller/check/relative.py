@@ -31,7 +31,7 @@ class Relative(Curved):
     def curvatures(self, reading: Reading) -> list[Fraction]:
         """Return the curvature that holds around a reading."""
         assert reading.slopes is not None
-        return [_BENT * (self.L_0 + self.L_1 * (norm(reading.slopes[0]) + reading.tau))]
+        return [_BENT * (self.L_0 + self.L_1 * (norm(reading.slopes[0]) + reading.tau[0]))]
 
     def bounds(self, run: Run, p: Point, reading: Reading, t: int | None = None) -> Bounds:
         """Return the quadratic bound of a reading, as far as it holds."""

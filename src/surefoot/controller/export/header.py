@@ -78,6 +78,18 @@ def c_header(
     return _named(text, name)
 
 
+def append_to_header(text: str, part: str, name: str) -> str:
+    """Return a header of :func:`c_header` with a further part before its end.
+
+    Args:
+        text: the header.
+        part: C99 whose names begin with ``sf_`` and ``SF_``.
+        name: what every name in the header begins with.
+    """
+    end = _named("#endif /* SF_H */\n", name)
+    return f"{text.removesuffix(end)}\n{_named(part, name)}\n{end}"
+
+
 def c_vectors(
     player: Any, dimension: int, *, name: str = "surefoot", start: Any | None = None
 ) -> str:

@@ -22,6 +22,8 @@
 #define SF_RUNGS 15
 #define SF_SLACK_LEFT 0.5
 #define SF_SWEEPS 60
+#define SF_SWEEP_SHARE 0.5
+#define SF_SWEEP_STEP 1.2
 #define SF_SWEEP_END 1e-15
 
 /* way */
@@ -98,7 +100,9 @@
 #define SF_NEGLIGIBLE 1e-7
 #define SF_PROBE_MISS 0.5
 #define SF_PROBE_ERRORS 8.0
-#define SF_PROBE_MOST 0.25
+#define SF_PROBE_MOST 0.9
+#define SF_PROBE_VARIANCE 3.0
+#define SF_PROBE_NOISE 1.0
 
 /* games */
 #define SF_LARGEST_EXPONENT 300.0

@@ -404,7 +404,8 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
     sf_work some = work;
     sf_region part = *region; /* which is convex */
     part.hull = sf_take_ball(&region->hull, sf_nearest_ball(&region->hull, w, d, &some).ball, d);
-    const double share = sf_min(size / sf_max(sf_distance(w, x, d), SF_TINY), 1.0);
+    const double far = sf_max(sf_distance(w, x, d), SF_TINY);
+    const double share = SF_SWEEP_SHARE * sf_min(size / far, 1.0);
     sf_copy(z, x, d);
     for (int sweep = 0; sweep < SF_SWEEPS; sweep++) {
         SF_EACH(d, SF_IN(point) = (SF_IN(z) + share * SF_IN(w)) / (1.0 + share));
@@ -415,7 +416,7 @@ static inline int sf_project_onto_both(const sf_region *region, double *point, c
             return status;
         }
         sf_minus(near, near, point, d);
-        sf_along(z, z, 1.0, near, d);
+        sf_along(z, z, SF_SWEEP_STEP, near, d);
         if (sf_norm(near, d) <= SF_SWEEP_END * (1.0 + sf_norm(point, d))) {
             break;
         }

@@ -738,16 +738,19 @@ static inline int sf_propose_leader(const sf_region *region, double *block, cons
             sf_trust_leaders(&leader, grad, size, t, d);
         }
     }
-    /* The half-space of the round. Where slopes are guesses, a cut that an action has passed was
-     * wrong, and moves there; where g may rise, a point that was outside may come in. */
-    if (!(errors.slope < HUGE_VAL)) {
-        sf_rows_dot(at_X, &leader, X, d);
-        for (int k = 0; k < leader.count; k++) {
-            leader.offsets[k] = sf_max(leader.offsets[k], at_X[k]);
-        }
-    }
+    /* The half-space of the round. Where g may rise, a point that was outside may come in; where
+     * slopes are guesses, a cut that says more of g than was read was wrong, and moves. */
     if (errors.drift != 0.0) {
         sf_along(leader.offsets, leader.offsets, errors.drift, leader.inverses, leader.count);
+    }
+    if (!(errors.slope < HUGE_VAL)) {
+        const double late = errors.drift * seen->age + errors.value + region->noise;
+        const double upper = seen->g ? sf_min(*seen->g + late, 0.0) : 0.0;
+        sf_rows_dot(at_X, &leader, X, d);
+        for (int k = 0; k < leader.count; k++) {
+            const double reached = at_X[k] - upper * leader.inverses[k];
+            leader.offsets[k] = sf_max(leader.offsets[k], reached);
+        }
     }
     int newest = -1;
     if (seen->g && seen->s) {

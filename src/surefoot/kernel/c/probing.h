@@ -52,7 +52,22 @@ static inline void sf_init_probing(const sf_rule *rule, double *block, const dou
     sf_copy(sf_probing_at(rule, block).origin, x1, SF_DIM(rule));
 }
 
-/* Whether the leader is out of reach for a reason that no cut tells. */
+/* How far a probe goes: further where values err, but never far. */
+static inline double sf_probe_length(const sf_region *region)
+{
+    const double r = sf_max(region->radius, 0.0);
+    const double noisy = SF_PROBE_ERRORS * region->errors.value / region->steepness;
+    return sf_max(region->rule->probe * r, sf_min(noisy, SF_PROBE_MOST * r));
+}
+
+/* The variance of a difference by errors of values, over that by slopes. */
+static inline double sf_noise_share(const sf_region *region, double length)
+{
+    const double share = region->errors.value / (length * region->steepness);
+    return SF_DIM(region->rule) * (share * share) / SF_PROBE_VARIANCE;
+}
+
+/* Whether the leader is out of reach for a reason that no cut, but a probe tells. */
 static inline int sf_doubts(const sf_region *region, const double *block, const double *x, double g,
                             sf_work work)
 {
@@ -62,6 +77,9 @@ static inline int sf_doubts(const sf_region *region, const double *block, const 
     double *X = sf_take(&work, d), *over = sf_take(&work, leader.count), r = region->radius;
     sf_minus(X, x, leader.start, d);
     if (!(r > 0.0 && r < rule->near * region->depth && sf_distance(leader.Z, X, d) > r)) {
+        return 0;
+    }
+    if (sf_noise_share(region, sf_probe_length(region)) > SF_PROBE_NOISE) {
         return 0;
     }
     sf_rows_dot(over, &leader, X, d);
@@ -98,10 +116,22 @@ static inline int sf_propose_probing(const sf_region *region, double *block, con
             const double difference = (*seen->g - numbers[SF_ORIGIN_VALUE]) / way;
             slopes[k - 1] = fabs(difference) < HUGE_VAL ? difference : slopes[k - 1];
         }
-        const double size = sf_norm(slopes, d);
-        if (k == d && size > 0.0 && size < HUGE_VAL) {
-            sf_scale(s, sf_min(steep / size, 1.0), slopes, d);
-            estimate.s = s;
+        if (k == d) { /* the best linear estimate from differences with errors */
+            const double rho = sf_noise_share(region, length);
+            const double every = (1.0 + rho) + d * rho;
+            double sum = 0.0;
+            for (int i = 0; i < d; i++) {
+                sum += slopes[i];
+            }
+            const double common = rho / every * sum;
+            for (int i = 0; i < d; i++) {
+                s[i] = (slopes[i] - common) / (1.0 + rho);
+            }
+            const double size = sf_norm(s, d);
+            if (size > 0.0 && size < HUGE_VAL) {
+                sf_scale(s, sf_min(steep / size, 1.0), s, d);
+                estimate.s = s;
+            }
         }
     }
     const int status = sf_propose_leader(region, leader, x, &estimate, wish, wanted, undo, info, work);
@@ -109,11 +139,9 @@ static inline int sf_propose_probing(const sf_region *region, double *block, con
         return status;
     }
     if (k == 0 && sf_doubts(region, leader, x, *seen->g, work)) {
-        const double r = sf_max(region->radius, 0.0);
-        const double noisy = SF_PROBE_ERRORS * region->errors.value / steep;
         sf_copy(probing.origin, x, d);
         numbers[SF_ORIGIN_VALUE] = *seen->g;
-        numbers[SF_PROBE_LENGTH] = sf_max(rule->probe * r, sf_min(noisy, SF_PROBE_MOST * r));
+        numbers[SF_PROBE_LENGTH] = sf_probe_length(region);
         numbers[SF_PROBES] = 1.0;
     } else if (k > 0 && k < d) {
         numbers[SF_PROBES] = k + 1.0;

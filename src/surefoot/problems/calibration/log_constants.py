@@ -13,6 +13,7 @@ from surefoot.core import checks
 from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.types import Array, ArrayLike
+from surefoot.problems.calibration.missing import Repeats, compare_repeats
 
 __all__ = ["LogBounds", "fleet_constant", "from_log"]
 
@@ -39,18 +40,19 @@ class LogBounds:
         beta: no bound on the curvature is smaller; None without slopes.
         G_c: g changes at least by so much per unit of context; None without a context.
         rounds: by constant, the rounds that prove it, counted from 1.
-        value_error: a bound on the errors of the values: as given, or more if actions that were
-            logged twice prove more.
+        value_error: a bound on the errors of the values: as given; else that of their rounding, or
+            half of what neighbours in time show, rows of one action and the same context.
         slope_error: a bound on the errors of the slopes, as given.
-        noise: standard deviation of the values, from such actions; None without any.
+        noise: standard deviation of the values, as such neighbours show it; None without any.
+        is_estimate: whether nobody gave ``value_error``.
         start: the action with the smallest g.
         value: g there, as it was logged.
         largest: the largest g.
         radius: the norm of the longest action: R is at least this.
         still: which entries of the action, counted from 1, are the same in all rounds.
-        disagreement: which near rounds differ by more than the errors, in a sentence: g depends on
-            something that is not in the log. Then differences of values prove nothing, and do not
-            count. None without any.
+        disagreement: which rounds of one action, or of near ones, differ by more than the errors,
+            in a sentence: g depends on something that is not in the log. Then differences of values
+            prove nothing, and do not count. None without any.
         not_convex: what contradicts the convexity of g, in a sentence; None if nothing does.
     """
 
@@ -70,6 +72,7 @@ class LogBounds:
     still: tuple[int, ...]
     disagreement: str | None
     not_convex: str | None
+    is_estimate: bool = True
 
     def inflate(self, factor: float = 2.0, *, R: float, **given: float) -> Constants:
         """Return the lower bounds times a factor as estimated constants, with the given ones.
@@ -80,11 +83,14 @@ class LogBounds:
             given: constants that are true of your problem.
         """
         constants = Constants(R=R).with_origin("given", **given)
-        guesses = {"G_g": self._first_guess(factor)}
-        if self.beta is not None and self.beta > 0:
+        guesses = {"G_g": self._first_guess(factor), "value_error": self.value_error}
+        if self.beta is not None:
             guesses["beta"] = factor * self.beta
-        guesses = {name: v for name, v in guesses.items() if vars(constants)[name] is None}
-        constants = constants.with_origin("estimated", **guesses)
+        errors = {"slope_error": self.slope_error}
+        if not self.is_estimate:
+            errors["value_error"] = guesses.pop("value_error")
+        constants = constants.with_origin("estimated", **_missing_from(constants, guesses))
+        constants = constants.with_origin("given", **_missing_from(constants, errors))
         reach = R + float(np.linalg.norm(self.start))
         error = max(self.value_error, constants.value_error or 0.0)
         return constants.complete(reach, value=self.value + error)
@@ -123,7 +129,7 @@ class LogBounds:
             if error:
                 yield f"  {name:<12} {error:.3g} is allowed for"
         if self.noise is not None:
-            yield f"  noise        {self.noise:.3g}, the deviation of actions that were repeated"
+            yield f"  noise        {self.noise:.3g}, the deviation of actions repeated at once"
         yield f"  R            at least {self.radius:.6g}"
         unsafe = "" if self.value < 0 else ": it is not safe, as no action of the log is"
         yield f"  start        {self.start} with g = {self.value:.6g}{unsafe}"
@@ -144,7 +150,7 @@ class LogBounds:
             yield "beta, without slopes"
             yield from (f"what action {i} does, which is always the same" for i in self.still)
         if self.noise is None:
-            yield "noise, as no action was repeated"
+            yield "noise, as no action was repeated at once"
         if self.G_c is not None and "G_c" not in self.rounds:
             yield "G_c, without slopes or an action in two contexts"
 
@@ -156,8 +162,9 @@ def from_log(
     *,
     context: Array | None = None,
     G_c: float | None = None,
-    value_error: float = 0.0,
+    value_error: float | None = None,
     slope_error: float = 0.0,
+    rounding: float = 0.0,
     most: int = 4_000,
     seed: int = 0,
 ) -> LogBounds:
@@ -175,9 +182,12 @@ def from_log(
     the last for a g that is convex in x: what :math:`g(x_j; c_i)` is above the tangent of round i.
     If :math:`G_c` is unknown, the first two compare rounds of the same context.
 
-    *Disagreement.* If the steepest pair is near and three times as steep as a plane through the
-    rounds around it, its difference is not one that the actions explain. With slopes it is that by
-    which a value is below a tangent, if it shrinks more slowly with the distance than at a kink.
+    *Disagreement.* Values at one action that was held or repeated say whether a column is missing:
+    :mod:`surefoot.problems.calibration.missing` has the tests T0, T1, T2 and Proposition T. Where
+    they find nothing, near actions are compared: if the steepest pair is near and three times as
+    steep as a plane through the rounds around it, its difference is not one that the actions
+    explain. With slopes it is that by which a value is below a tangent, if it shrinks more slowly
+    with the distance than at a kink.
 
     Args:
         x: the actions, one row each; or a record of a journal (``read_journal``).
@@ -185,8 +195,10 @@ def from_log(
         s: one subgradient of each, if they were logged.
         context: what else g depends on, one row each: a temperature, another load.
         G_c: bound on the change of g per unit of context, if one is known.
-        value_error: bound on the errors of g.
+        value_error: bound on the errors of g: of the meter, and of the rounding in the log. None
+            if nobody knows one: then neighbours in time show what is allowed for.
         slope_error: bound on the distance of each s to a subgradient.
+        rounding: without ``value_error``: the least that it is, by the digits of the log.
         most: rounds of which all pairs are compared; of a longer log so many are drawn.
         seed: for drawing them.
 
@@ -202,12 +214,14 @@ def from_log(
         >>> bounds.violations_at_most(G_g=16.0)
         3
     """
-    checks.nonnegative(value_error=value_error, slope_error=slope_error)
-    checks.nonnegative(G_c=0.0 if G_c is None else G_c)
+    checks.nonnegative(slope_error=slope_error, rounding=rounding)
+    checks.nonnegative(G_c=0.0 if G_c is None else G_c, value_error=value_error or 0.0)
     checks.positive_int(most, "most")
     points, values, slopes, contexts = _columns(x, g, s, context)
-    spread, noise = _compare_repeats(np.hstack([points, contexts]), values)
-    n, error = len(points), max(value_error, spread / 2)
+    repeats = compare_repeats(points, values, contexts, error=value_error, seed=seed)
+    n, error = len(points), value_error
+    if error is None:
+        error = max(rounding, repeats.jump / 2)
     chosen = np.arange(n)
     if n > most:
         chosen = np.sort(np.random.default_rng(seed).choice(n, most, replace=False))
@@ -215,7 +229,7 @@ def from_log(
     pairs = Pairs(*few, contexts[chosen], error, slope_error, math.inf if G_c is None else G_c)
     for at in range(0, len(chosen), _BLOCK):
         pairs.compare(slice(at, at + _BLOCK))
-    disagreement = pairs.find_disagreement(chosen)
+    disagreement = _describe_finding(repeats) or pairs.find_disagreement(chosen)
     rise, bend = _Largest(), pairs.turn
     if disagreement is None:
         rise, bend = pairs.rise, max(pairs.turn, pairs.bend)
@@ -236,7 +250,7 @@ def from_log(
         rounds={name: tuple(map(int, proof)) for name, proof in rounds.items()},
         value_error=error,
         slope_error=slope_error,
-        noise=noise,
+        noise=repeats.noise,
         start=points[deepest],
         value=float(values[deepest]),
         largest=float(values.max()),
@@ -244,20 +258,23 @@ def from_log(
         still=tuple((np.flatnonzero(np.ptp(points, axis=0) == 0) + 1).tolist()),
         disagreement=disagreement,
         not_convex=None if disagreement is not None else pairs.find_concave(chosen),
+        is_estimate=value_error is None,
     )
 
 
-def _compare_repeats(x: np.ndarray, g: np.ndarray) -> tuple[float, float | None]:
-    """Return the largest difference of values of one action, and their standard deviation."""
-    _, which, times = np.unique(x, axis=0, return_inverse=True, return_counts=True)
-    which = which.reshape(-1)
-    if len(times) == len(x):
-        return 0.0, None
-    off = g - (np.bincount(which, g) / times)[which]
-    order = np.lexsort((g, which))
-    ends = np.cumsum(times)
-    spread = float((g[order][ends - 1] - g[order][ends - times]).max())
-    return spread, math.sqrt(float(off @ off) / (len(x) - len(times)))
+def _missing_from(constants: Constants, numbers: dict[str, float]) -> dict[str, float]:
+    """Return the positive numbers for which there is no constant yet."""
+    return {n: v for n, v in numbers.items() if v > 0 and vars(constants)[n] is None}
+
+
+def _describe_finding(repeats: Repeats) -> str | None:
+    """Return what values at one action say of a column that is missing, in a sentence."""
+    if repeats.finding is None:
+        return None
+    why = repeats.explain("g", "", "rounds", np.arange(1, repeats.rows + 1))
+    enough = max(repeats.spread, repeats.difference) / 2
+    end = "" if repeats.finding == "size" else ", unless it had not settled, or the sensor drifts"
+    return f"{why}; name its column as context, or give a value_error of {enough:.3g} or more{end}"
 
 
 class _Largest(NamedTuple):

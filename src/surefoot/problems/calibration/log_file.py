@@ -37,8 +37,8 @@ class Log(NamedTuple):
         s: the slope of each; None without slopes.
         context: the context of each; None without one.
         columns: the columns that were used, in a sentence.
-        errors: bounds on the errors from rounding to the last digit written, as ``value_error`` and
-            ``slope_error``; 0 for whole numbers.
+        errors: bounds on the errors from rounding to the last digit written, as ``rounding`` of the
+            values and ``slope_error``; 0 for whole numbers.
     """
 
     x: np.ndarray
@@ -71,7 +71,7 @@ def read_log(
         slopes: columns of the subgradient, in the order of the actions.
         context: columns of what else g depends on.
     """
-    head, *rows = _read_cells(Path(path))
+    head, *rows = read_cells(Path(path))
     choices = {"actions": actions, "g": [] if g is None else [g], "slopes": slopes}
     used = _choose_columns(path, head, choices | {"context": context})
     columns = dict(zip(head, zip(*rows, strict=True), strict=True))
@@ -84,8 +84,8 @@ def read_log(
     words = [f"{what} {', '.join(names) or 'none'}" for what, names in used.items()]
     words += [f"not used {', '.join(rest)}"] if rest else []
     s, contexts = arrays.get("slopes"), arrays.get("context")
-    halves = [_find_rounding(columns[name]) for name in (*used["g"], *used["slopes"])]
-    errors = {"value_error": halves[0], "slope_error": math.hypot(*halves[1:])}
+    halves = [find_rounding(columns[name]) for name in (*used["g"], *used["slopes"])]
+    errors = {"rounding": halves[0], "slope_error": math.hypot(*halves[1:])}
     return Log(arrays["actions"], arrays["g"][:, 0], s, contexts, "; ".join(words), errors)
 
 
@@ -126,7 +126,7 @@ def _sort_slopes(actions: list[str], slopes: list[str]) -> list[str]:
     return [ends.pop(end, "") for end in order] + list(ends.values())
 
 
-def _read_cells(path: Path) -> list[list[str]]:
+def read_cells(path: Path) -> list[list[str]]:
     """Return the cells of each line; those of the first one name the columns."""
     data = path.read_bytes()
     try:
@@ -149,13 +149,13 @@ def _read_cells(path: Path) -> list[list[str]]:
     if len(cells) < 3:
         size = f"{len(cells)} lines"
         raise InvalidValueError(f"'{path}' must have a header and at least 2 rounds, got {size}")
-    names = [name for name in cells[0] if name and math.isnan(_to_float(name))]
+    names = [name for name in cells[0] if name and math.isnan(to_float(name))]
     if len(set(names)) < len(cells[0]):
         raise InvalidValueError(f"'{path}', line 1: it must name each column, got {lines[0]!r}")
     return cells
 
 
-def _to_float(cell: str) -> float:
+def to_float(cell: str) -> float:
     """Return a cell as a number; NaN if it is not one."""
     try:
         return float(cell)
@@ -163,7 +163,7 @@ def _to_float(cell: str) -> float:
         return math.nan
 
 
-def _find_rounding(cells: Sequence[str]) -> float:
+def find_rounding(cells: Sequence[str]) -> float:
     """Return half a unit of the last digit of numbers; 0 for whole ones, and for 16 digits or more.
 
     Only the larger half of them counts: zeros at an end may have been left out, and with equally
@@ -178,7 +178,7 @@ def _find_rounding(cells: Sequence[str]) -> float:
 
 def _read_numbers(path: str | Path, name: str, cells: Sequence[str]) -> np.ndarray:
     """Return a column as numbers; reject anything else with its line."""
-    numbers = np.array([_to_float(cell) for cell in cells])
+    numbers = np.array([to_float(cell) for cell in cells])
     if (wrong := np.flatnonzero(~np.isfinite(numbers))).size:
         raise InvalidValueError(
             f"'{path}', line {wrong[0] + 2}, column {name}: it must be a finite number, "

@@ -66,6 +66,16 @@ class ActuatorDescription:
     step: float | None = None
     can_be_off: bool = False
 
+    def largest_step(self, minutes: float) -> float | None:
+        """Return how far it may move in a round; None where its ramp allows the whole range.
+
+        Args:
+            minutes: the length of the round.
+        """
+        width = self.high - (0.0 if self.can_be_off else self.low)
+        is_slow = self.ramp is not None and self.ramp * minutes < width
+        return self.ramp * minutes if is_slow and self.ramp is not None else None
+
 
 @dataclass(frozen=True, slots=True)
 class ContextDescription:
@@ -208,6 +218,12 @@ class PlantDescription:
     members: Mapping[str, PlantDescription] = field(default_factory=dict)
 
     @property
+    def has_ramp(self) -> bool:
+        """Whether an actuator cannot cross its range in a round."""
+        steps = (each.largest_step(self.round_minutes) for each in self.actuators)
+        return any(step is not None for step in steps)
+
+    @property
     def constants(self) -> dict[str, PlantConstant]:
         """Every constant of every limit, by the path of its key: ``limit.heat.steepness.fan1``."""
         constants: dict[str, PlantConstant] = {}
@@ -231,3 +247,9 @@ class PlantDescription:
     def estimates(self) -> tuple[str, ...]:
         """The paths of the constants that are estimates."""
         return tuple(p for p, c in self.constants.items() if c.origin == "estimated")
+
+    @property
+    def recoverable(self) -> tuple[str, ...]:
+        """The paths of the estimates that a recovery may enlarge."""
+        fixed = ("meter_error", "start_margin")
+        return tuple(path for path in self.estimates if path.split(".")[2] not in fixed)

@@ -2,13 +2,16 @@ r"""A plant in the numbers of a rule: actuators and limits scaled by powers of t
 
 Let limit j have the value :math:`h_j(x; c)` in its own units, with :math:`|h_j(x; c) - h_j(y; c)|
 \le \sum_i L_{ij}|x_i - y_i|`, let it keep :math:`h_j \le b_j` (or :math:`h_j \ge b_j`), and let the
-margin at the start be :math:`m_j`. Put
+margin at the start be :math:`m_j`. With
+
+.. math:: \ell_i = \max_jL_{ij}/m_j, \quad r_i = \operatorname{round}\log_2(\ell_i/\ell_k),
+
+k the actuator whose range has the largest effect :math:`\ell_kw_k`, a floor under :math:`\ell_i` so
+that an actuator without effect has a finite range, and K the least integer with
+:math:`2^{K + r_i} \ge L_{ij}/s_j` for all i and j, put
 
 .. math:: s_j = 2^{\lfloor\log_2 m_j\rfloor}, \quad g_j = (h_j - b_j)/s_j \text{ (or } (b_j -
-          h_j)/s_j), \quad z_i = a_ix_i, \quad a_i = 2^{\lceil\log_2\max(\max_jL_{ij}/s_j,
-          \phi_i)\rceil},
-
-with a floor :math:`\phi_i` so that an actuator without effect has a finite range.
+          h_j)/s_j), \quad z_i = a_ix_i, \quad a_i = 2^{K + r_i} .
 
 **Lemma (units).** *Then* :math:`g_j` *has the Lipschitz constant* :math:`G_j =
 \sqrt{\sum_i(L_{ij}/(s_ja_i))^2} \le \sqrt d` *in z (Euclid), its readings err by* :math:`e_j/s_j`\
@@ -17,17 +20,27 @@ j\}` *is that of all limits, and z and x determine each other exactly.* *Proof.*
 g_j(z')| \le \sum_i (L_{ij}/(s_ja_i))|z_i - z'_i| \le G_j\|z - z'\|` (Cauchy-Schwarz), and
 :math:`a_i \ge L_{ij}/s_j`. A power of two changes an exponent alone. ∎
 
+**Corollary (other units).** *Let the same plant be told in other units: each limit in any, and all
+actuators in units c times smaller, as percent are for parts of one, or each in units that are
+smaller by a power of two. Then all of z is multiplied by one number, and each* :math:`g_j` *by
+one.* *Proof.* Neither k nor what limits are told in matters to :math:`\ell_i`. Divided by c, all
+:math:`r_i` stay, and K alone changes; by powers of two, :math:`r_i` and K change as the exponents
+do. ∎ Balls, hulls and projections are the same then, so rules that depend on no length play the
+same actions, but for rounding. Where a part of the actuators changes its unit by other numbers, no
+powers of two do this: then the balls are up to :math:`\sqrt 2` longer or shorter along these.
+
 **Lemma (largest).** :math:`\max_jg_j` *has the Lipschitz constant* :math:`\max_jG_j`\ *, errs by at
 most the largest error, drifts by at most the largest drift, and moves with a context by at most the
 largest part.* It is one limit, for a rule that takes only one; rows certify more.
 
 *Why these scales.* Of the ellipsoids :math:`\{\sum(a_i\Delta x_i)^2 \le (m/G)^2\}` that the lemma
 certifies, the largest volume is that with all :math:`L_i/a_i` equal (arithmetic and geometric
-mean), here up to the rounding to a power of two.
+mean), here up to a factor of :math:`\sqrt 2` each way.
 
 *Smoothness.* If a convex :math:`h_j` has second derivatives of at most :math:`C_{ij}` along each
 axis, the largest eigenvalue of its Hessian in z is at most the trace,
-:math:`\beta_j = \sum_iC_{ij}/(s_ja_i^2)`, and :math:`a_i \ge \sqrt{C_{ij}/s_j}` keeps it below d.
+:math:`\beta_j = \sum_iC_{ij}/(s_ja_i^2)`, and with :math:`\sqrt{C_{ij}}` and :math:`\sqrt{s_j}` in
+the places of :math:`L_{ij}` and :math:`s_j` it is at most d.
 
 *Rounding.* The difference of reading and limit is rounded once: by at most
 :math:`2^{-53}|h_j - b_j|`. Readings further from their limit than :math:`2^{10}(|b_j| + m_j)` are
@@ -49,7 +62,7 @@ from surefoot.core.types import FloatArray
 from surefoot.knowledge import Column, LimitConstants
 from surefoot.problems.plant.description import LimitDescription, PlantConstant, PlantDescription
 
-__all__ = ["Scaling", "largest_of"]
+__all__ = ["Scaling", "largest_of", "snap_to_step"]
 
 FAR = 2.0**10
 """Readings are no further from their limit than this times its size and margin."""
@@ -95,19 +108,35 @@ class Scaling:
     def per_unit(self) -> FloatArray:
         """What one unit of an actuator is in the numbers of the rule, a: a power of two."""
         ranges = np.array([each.high - each.low for each in self.plant.actuators])
-        least = np.zeros(len(ranges))
-        for limit, unit in zip(self.plant.limits, self.limit_units.tolist(), strict=True):
-            least = np.maximum(least, self._per_actuator(limit.steepness) / unit)
-            least = np.maximum(least, np.sqrt(self._per_actuator(limit.curvature) / unit))
-        widest = float((least * ranges).max()) or 1.0
-        least = np.maximum(least, _FLOOR * widest / ranges)
-        return np.array([_power_above(each) for each in least.tolist()])
+        margins = np.array([limit.start_margin.value for limit in self.plant.limits])
+        effects = self._find_effects(margins)
+        widest = float((effects * ranges).max()) or 1.0
+        effects = np.maximum(effects, _FLOOR * widest / ranges)
+        # The first of the widest, whatever rounding says of equals.
+        first = int((effects * ranges >= (1.0 - 2.0**-30) * (effects * ranges).max()).argmax())
+        powers = np.round(np.log2(effects / effects[first])).astype(int)
+        shape = np.ldexp(np.ones(len(powers)), powers)
+        least = float((self._find_effects(self.limit_units) / shape).max())
+        return np.asarray(shape * _power_above(least or float(effects[first])))
+
+    def _find_effects(self, units: FloatArray) -> FloatArray:
+        """Return how much each actuator moves the limits at most, in given units of them."""
+        effects = np.zeros(len(self.plant.actuators))
+        for limit, unit in zip(self.plant.limits, units.tolist(), strict=True):
+            effects = np.maximum(effects, self._per_actuator(limit.steepness) / unit)
+            effects = np.maximum(effects, np.sqrt(self._per_actuator(limit.curvature) / unit))
+        return effects
 
     def _per_actuator(self, constants: Mapping[str, PlantConstant] | None) -> FloatArray:
         """Return a constant for each actuator, as the file has it; 0 for none."""
         each = constants or {}
         names = [actuator.name for actuator in self.plant.actuators]
         return np.array([each[name].value if name in each else 0.0 for name in names])
+
+    @property
+    def margins(self) -> FloatArray:
+        """The margin of every limit at the start, in its unit: from 1 to 2."""
+        return np.array([each.start_margin.value for each in self.plant.limits]) / self.limit_units
 
     # --- constants -------------------------------------------------------------------------------
 
@@ -128,6 +157,7 @@ class Scaling:
             evaluation_error=2.0**-53 * FAR * (abs(limit.bound) + margin) / unit,
             drift=drift * self.plant.round_minutes / unit * (_UP if drift else 1.0),
             columns=tuple(self._column(limit, i, unit) for i in range(len(self.plant.contexts))),
+            is_convex=limit.is_convex,
         )
 
     def _lipschitz(self, limit: LimitDescription, unit: float) -> float | None:
@@ -154,38 +184,47 @@ class Scaling:
             sign = 1.0 if limit.sense == "at_most" else -1.0
             return Column(adds=sign * rise.adds / unit, changes=pace)
         assert rise.per is not None
-        if not rise.per.value:
+        steepest = self._enlarge(rise.per) / unit
+        if not steepest:
             return Column(adds=0.0, changes=pace)
-        return Column(G_c=self._enlarge(rise.per) / unit, worse=rise.worse, changes=pace)
+        return Column(G_c=steepest, worse=rise.worse, changes=pace)
+
+    def slopes_of(self, limit: LimitDescription) -> FloatArray:
+        """Return by how much g of a limit changes at most per unit of each actuator."""
+        unit = _power_below(limit.start_margin.value)
+        return self._enlarge_all(limit.steepness or {}) / unit
 
     def _enlarge(self, constant: PlantConstant) -> float:
         """Return a constant with the factor of recoveries, which leaves proved ones alone."""
         return constant.value * (1.0 if constant.origin == "proved" else self.factor)
 
     def _enlarge_all(self, constants: Mapping[str, PlantConstant]) -> FloatArray:
-        return np.array([self._enlarge(constants[each.name]) for each in self.plant.actuators])
+        names = [each.name for each in self.plant.actuators]
+        return np.array([self._enlarge(constants[n]) if n in constants else 0.0 for n in names])
 
     @property
     def ramp(self) -> tuple[float, ...] | None:
-        """How far each entry of an action may move per round; None without a ramp.
+        """How far each entry of an action may move per round; None if all may cross their range.
 
-        An actuator without one may cross its range.
+        An actuator without a ramp may cross its range.
         """
-        if all(each.ramp is None for each in self.plant.actuators):
+        minutes = self.plant.round_minutes
+        steps = [each.largest_step(minutes) for each in self.plant.actuators]
+        if all(step is None for step in steps):
             return None
         ramps = []
-        for each, scale in zip(self.plant.actuators, self.per_unit.tolist(), strict=True):
-            low = 0.0 if each.can_be_off else each.low
-            whole = each.high - low
-            ramps.append(
-                scale * (whole if each.ramp is None else each.ramp * self.plant.round_minutes)
-            )
+        for each, scale, step in zip(
+            self.plant.actuators, self.per_unit.tolist(), steps, strict=True
+        ):
+            whole = each.high - (0.0 if each.can_be_off else each.low)
+            ramps.append(scale * (whole if step is None else step))
         return tuple(ramps)
 
     @property
     def first_steps(self) -> FloatArray:
         """How far each actuator may move alone in the first round, in its units."""
-        shares = [-known.start_bound / known.G_g for known in self.limits if known.G_g is not None]
+        pairs = zip(self.limits, self.margins.tolist(), strict=True)
+        shares = [margin / known.G_g for known, margin in pairs if known.G_g is not None]
         return min(shares, default=math.inf) / self.per_unit
 
     # --- there and back --------------------------------------------------------------------------
@@ -196,8 +235,16 @@ class Scaling:
         return self.to_action([each.start for each in self.plant.actuators])
 
     def to_action(self, set_points: Sequence[float]) -> FloatArray:
-        """Return the action of set points, exactly."""
-        return np.asarray(set_points, dtype=np.float64) * self.per_unit
+        """Return the action of set points, exactly.
+
+        A set point that is a whole multiple of a step but for rounding, as 0.3 is of 0.1, is that
+        multiple as float64 multiplies it: so it is a choice.
+        """
+        pairs = zip(set_points, self.plant.actuators, strict=True)
+        points = [
+            value if each.step is None else snap_to_step(value, each.step) for value, each in pairs
+        ]
+        return np.asarray(points, dtype=np.float64) * self.per_unit
 
     def to_set_points(self, action: FloatArray) -> FloatArray:
         """Return the set points of an action, exactly."""
@@ -246,9 +293,10 @@ def largest_of(limits: Sequence[LimitConstants]) -> LimitConstants:
     if len(slopes) < len(limits):
         raise InvalidValueError("limits must all have G_g to be one, got a smoothness constant")
     columns = zip(*(known.columns for known in limits), strict=True)
+    bounds = [known.start_bound for known in limits]
     return LimitConstants(
         G_g=max(slopes),
-        start_bound=max(known.start_bound for known in limits),
+        start_bound=None if None in bounds else max(b for b in bounds if b is not None),
         value_error=max(known.value_error for known in limits),
         evaluation_error=max(known.evaluation_error for known in limits),
         drift=max(known.drift for known in limits),
@@ -270,6 +318,18 @@ def _join(columns: Sequence[Column]) -> Column:
     worse = ways.pop() if len(ways) == 1 else None
     steepest = max(column.slope for column in columns)
     return Column(G_c=steepest, worse=worse, changes=first.changes)
+
+
+def snap_to_step(value: float, step: float) -> float:
+    """Return the whole multiple of a step that a value is but for rounding; else the value.
+
+    >>> snap_to_step(0.3, 0.1), snap_to_step(0.31, 0.1)
+    (0.30000000000000004, 0.31)
+    """
+    if not abs(value) < 2.0**50 * step:
+        return value
+    multiple = round(value / step) * step
+    return multiple if abs(multiple - value) <= 2.0**-50 * abs(value) else value
 
 
 def _power_below(number: float) -> float:

@@ -378,6 +378,10 @@ class ChangeOver(Wrapper):
         """Return the same rule for other errors; refuse those that readings may not have."""
         return self.with_base(self.base.allowing(errors))
 
+    def every(self, rounds: int) -> Self:
+        """Return the same rule where so many rounds pass between two readings, likewise."""
+        return self.with_base(self.base.every(rounds))
+
 
 def covers(x: Array, feedback: Feedback) -> bool:
     """Return whether the bound in advance covers a round.

@@ -180,7 +180,7 @@ class CostProbing(Wrapper):
     @cached_property
     def _each(self) -> Any:
         """The base for g plus the rise of a probe, with the drift between two of its rounds."""
-        base = self.base.allowing(self.errors.every(3))
+        base = self.base.every(3)
         longest = (1 + 2.0**-20) * self.length + 2.0**-20 * float(self.knowledge.reach)
         return _confine(base, self._inside, longest)
 

@@ -169,7 +169,7 @@ class Delayed(Wrapper):
         """The rule of a copy: between its rounds g drifts for k + 1 rounds."""
         if not self.copies or self.errors is None:
             return without_ramp(self.base)
-        return self.base.allowing(self.errors.every(self.delay + 1))
+        return self.base.every(self.delay + 1)
 
     def lengths(self, d: int) -> dict[str, int]:
         """Return the largest lengths of parts of its state."""

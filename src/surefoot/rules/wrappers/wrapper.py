@@ -144,6 +144,10 @@ class Wrapper(Declared, Algorithm):
         """Return the same rule for other errors."""
         return self.with_base(self.base.allowing(errors))
 
+    def every(self, rounds: int) -> Self:
+        """Return the same rule where so many rounds pass between two readings."""
+        return self.with_base(self.base.every(rounds))
+
     @classmethod
     def around(cls, base: Any, **fields: Any) -> Self:
         """Return the wrapper of a base, even if its constructor makes the base.
