@@ -24,9 +24,12 @@ def _groups():
     """The plants that can be told by one call, by what that brings."""
     groups = {"proposals": [], "gradients": [], "values": [], "contexts": [], "drifts": []}
     for name, plant in PLANTS.items():
-        if plant.scales or plant.shape in ("rows", "units"):
-            continue  # a fleet has one constraint
-        if plant.shape in ("context", "drift"):
+        if plant.scales or plant.shape in ("rows", "units"):  # as many limits for each member
+            needs = needs_of(plant.player)
+            kind = "gradients" if needs.cost_gradients else "proposals"
+            kind = plant.shape if plant.shape == "context" else kind
+            groups.setdefault(f"{kind}, {len(plant.scales) or 2} limits", []).append(name)
+        elif plant.shape in ("context", "drift"):
             groups[f"{plant.shape}s"].append(name)
         else:
             needs = needs_of(plant.player)
@@ -125,10 +128,10 @@ class Play:
         keys = {key for each in told for key in each} - {"missing"}
         columns = {key: self.column(key, told) for key in sorted(keys)}
         if all("missing" in each for each in told):
-            columns |= {"constraint_value": [np.nan] * len(names)}
             first = "cost_gradient" if self.needs.cost_gradients else "proposal"
             slopes = ("constraint_subgradient",) if self.needs.constraint_subgradients else ()
-            columns |= dict.fromkeys((first, *slopes), [[0.0, 0.0]] * len(names))
+            for key in ("constraint_value", first, *slopes):
+                columns[key] = self.column(key, told)
         self.fleet.tell(members=names, **columns)
 
     @property
@@ -146,8 +149,12 @@ class Play:
 
     def column(self, key, told):
         nothing = {"constraint_value": np.nan, "value_error": np.nan}
+        if (limits := self.fleet.limits) is not None:
+            nothing["constraint_value"] = np.full(limits, np.nan)
         if key in ("cost_gradient", "proposal", "constraint_subgradient"):
             nothing[key] = np.zeros(2)
+            if limits is not None and key == "constraint_subgradient":
+                nothing[key] = np.zeros((limits, 2))
         if key == "action":
             nothing[key] = np.full(2, np.nan)
         return [each.get(key, nothing.get(key)) for each in told]

@@ -12,7 +12,7 @@ from surefoot import PFS, Ball, Constants, Controller, kernel, replay
 from surefoot.controller import Fleet, JournalWarning, StoreError, read_journal
 from surefoot.controller.check import check
 from surefoot.core.plain import decode, encode_bytes
-from surefoot.knowledge import Curvature, Errors, LipschitzHull
+from surefoot.knowledge import Curvature, CurvatureRows, Errors, LipschitzHull, Together
 from surefoot.rules import (
     CertifiedOGD,
     ChangeOver,
@@ -779,3 +779,90 @@ def drive_two(fleet):
     x = fleet.ask()
     told = {"cost_gradient": x - 1.0, "constraint_subgradient": NORMALS[:n]}
     fleet.tell(constraint_value=np.einsum("ij,ij->i", NORMALS[:n], x) - 0.3, **told)
+
+
+# --- members with several limits ------------------------------------------------------------------
+
+STEEP = np.array([[1.0, 0.5], [0.0, 30.0]])
+MOST = np.array([0.5, 15.0])
+NORMS = np.linalg.norm(STEEP, axis=1) * (1 + 2.0**-50)
+SEVERAL = {
+    "leader": LeaderFollower(G_g=NORMS, domain=Ball(1.0)),
+    "hulls": RegionFilter(
+        knowledge=Together(
+            rows=tuple(LipschitzHull(G_g=float(G_g), reach=1.0) for G_g in NORMS), domain=Ball(1.0)
+        )
+    ),
+    "rows": CertifiedOGD(knowledge=CurvatureRows(beta=0.1, rows=2, domain=Ball(1.0)), radius=1.0),
+}
+HERE = np.array([[0.0, 0.0], [0.1, -0.1], [-0.2, 0.3]])
+
+
+def told_of(name, X, t):
+    """What a round reveals of both limits of every member; one is not measured in round 5."""
+    first = {"hulls": "proposal"}.get(name, "cost_gradient")
+    towards = np.array([np.cos(0.4 * t), np.sin(0.4 * t)])
+    g = X @ STEEP.T - MOST
+    if t == 5:
+        g[1, 0] = np.nan
+    slopes = np.broadcast_to(STEEP, (len(X), 2, 2))
+    ways = np.broadcast_to(towards if first == "proposal" else -towards, X.shape)
+    return {first: ways, "constraint_value": g, "constraint_subgradient": slopes}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_members_with_several_limits_are_what_their_controllers_are(name, tmp_path):
+    path, player = tmp_path / "fleet", SEVERAL[name]
+    fleet = Fleet(player, HERE, journal=path)
+    policies = {"on_contradiction": "retreat", "on_missing": "hold"}
+    alone = [Controller(player, start, **policies) for start in HERE]
+    assert fleet.limits == 2
+    for t in range(12):
+        X = np.array(fleet.ask())
+        assert X.tolist() == [one.ask().tolist() for one in alone]
+        assert (X @ STEEP.T - MOST <= 0).all()
+        columns = told_of(name, X, t)
+        fleet.tell(**columns)
+        for i, one in enumerate(alone):
+            told = {key: part[i] for key, part in columns.items()}
+            one.tell(**({"missing": True} if np.isnan(told["constraint_value"]).any() else told))
+        if t == 7:
+            fleet.close()
+            fleet = Fleet.open(path)
+    fleet.close()
+    assert replay(path).is_same
+    report = check(str(path))
+    assert report.said[0].startswith("certified: 33 of 36 rounds of 3 members; ")
+    assert len(report.said) == 1
+    record = read_journal(path)
+    assert (record.round_count, record.violations) == (36, 0)
+
+
+def test_members_of_one_fleet_have_as_many_limits_each():
+    fleet = Fleet(SEVERAL["leader"], HERE)
+    X = fleet.ask()
+    columns = told_of("leader", X, 0)
+    for wrong, shape in (([-0.5] * 3, r"\(3,\)"), (np.full((3, 3), -0.5), r"\(3, 3\)")):
+        sentence = rf"constraint_value.shape must be \(3, 2\), an entry .*, got {shape}"
+        with pytest.raises(ValueError, match=sentence):
+            fleet.tell(**columns | {"constraint_value": wrong})
+    sentence = "must have members with as many limits each, which its columns hold, got 1 and 2"
+    with pytest.raises(ValueError, match=sentence):
+        fleet.add("new", LeaderFollower(G_g=1.0, domain=Ball(1.0)), [0.0, 0.0], "it is new")
+    with pytest.raises(ValueError, match=sentence):
+        fleet.resume("another", player=LeaderFollower(G_g=1.0, domain=Ball(1.0)))
+    fleet.tell(**columns)
+    assert fleet.round == 2
+
+
+def test_a_member_whose_numbers_of_one_limit_cannot_be_used_stops_no_other():
+    fleet = Fleet(SEVERAL["leader"], HERE)
+    columns = told_of("leader", fleet.ask(), 0)
+    fleet.tell(**columns)
+    columns = told_of("leader", fleet.ask(), 1)
+    columns["constraint_value"][1, 1] = np.inf
+    with contextlib.suppress(UserWarning):
+        fleet.tell(**columns)
+    assert fleet.rounds == {"0": 3, "1": 3, "2": 3}
+    assert fleet.ask()[1].tolist() == HERE[1].tolist()  # back to where it was measured
+    assert (fleet.ask()[0] != HERE[0]).any()

@@ -19,7 +19,7 @@ from surefoot.controller.replaying import restore
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.feedback import FIELDS
+from surefoot.core.feedback import FIELDS, Reader
 from surefoot.core.plain import encode
 from surefoot.core.types import Array, ArrayLike, FloatArray, Player, Set
 from surefoot.guarantees import Reaction, Tuned
@@ -253,6 +253,11 @@ class Fleet(Live):
         return int(self._now[0].actions.shape[1])
 
     @property
+    def limits(self) -> int | None:
+        """How many limits each member reads by themselves; None if g is one number."""
+        return _limits_of(self._now[0].runs[0])
+
+    @property
     def round(self) -> int:
         """The current round of the member that is furthest; the first is 1."""
         return int(self._now[0].rounds.max())
@@ -319,8 +324,9 @@ class Fleet(Live):
 
         Args:
             cost_gradient: a (sub)gradient of each member's cost, (n, d).
-            constraint_value: g of each member, (n,); NaN if nothing was measured.
-            constraint_subgradient: one subgradient each, (n, d).
+            constraint_value: g of each member, (n,); NaN if nothing was measured. Of m limits,
+                (n, m), and one NaN is a round without a measurement.
+            constraint_subgradient: one subgradient each, (n, d), or of m limits (n, m, d).
             cost_value: the costs, (n,), for the journal.
             proposal: the proposed next actions, for filters, instead of the cost.
             action: the actions that were really played, (n, d), where they are others.
@@ -606,11 +612,21 @@ def _check_alike(runs: Sequence[Run]) -> None:
     """Raise unless members can be told by arrays of one form."""
     first = runs[0]
     for run in {id(run.algorithm): run for run in runs}.values():
-        if run.needs.separately or run.needs.cost_values:
-            what = "several limits" if run.needs.separately else "costs by value"
+        if run.needs.cost_values:
             raise InvalidValueError(
-                "a fleet must have members with one limit and a cost gradient or proposal each, "
-                f"which its columns hold: open a Controller for each machine, got {what}"
+                "a fleet must have members with a cost gradient or proposal each, which its "
+                "columns hold: open a Controller for each machine, got costs by value"
+            )
+        if run.needs.separately and run.rows is None:
+            raise InvalidValueError(
+                f"a fleet must have members that know how many limits they have, got {run.name}: "
+                "open a Controller for each machine"
+            )
+        if _limits_of(run) != _limits_of(first):
+            counts = sorted({_limits_of(run) or 1, _limits_of(first) or 1})
+            raise InvalidValueError(
+                "a fleet must have members with as many limits each, which its columns hold, got "
+                f"{' and '.join(map(str, counts))}"
             )
         if run.first != first.first:
             raise InvalidValueError(
@@ -647,8 +663,19 @@ def _difference(there: Mapping[Name, Run], here: Mapping[Name, Run]) -> str:
     return ""
 
 
-_SHAPES = {"values": 0, "number": 0, "bound": 0, "gradient": 1, "slopes": 1, "action": 1, "hint": 1}
-"""The axes of a member's entry, by the reader of a field."""
+def _limits_of(run: Run) -> int | None:
+    """Return how many limits a run reads by themselves; None if g is one number."""
+    return run.rows if run.needs.separately else None
+
+
+def _shape_of(reader: Reader, d: int, limits: int | None) -> tuple[int, ...]:
+    """Return the shape of a member's entry of a field of numbers."""
+    several = () if limits is None or reader not in ("values", "slopes") else (limits,)
+    return (*several, d) if reader in _VECTORS else several
+
+
+_VECTORS = ("gradient", "slopes", "action", "hint")
+"""The readers of fields with a vector for each member, or for each of its limits."""
 
 
 def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -674,7 +701,7 @@ def _read_columns(members: Members, places: Array, arguments: Mapping[str, Any])
         if field.reader == "readings":
             columns[field.name] = _read_readings(part, len(places))
             continue
-        shape = (len(places), *(d,) * _SHAPES[field.reader])
+        shape = (len(places), *_shape_of(field.reader, d, _limits_of(run)))
         columns[field.name] = read_array(part, field.name, shape, "an entry for each member")
     return columns
 

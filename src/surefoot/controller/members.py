@@ -421,7 +421,7 @@ def begin_member(run: Run) -> LoopState:
 
 def _key(run: Run) -> tuple[Any, ...] | None:
     """Return what runs that are stepped at once share; None if the kernel does not step many."""
-    if run.rule is None or run.errors.drift:
+    if run.rule is None or run.errors.drift or run.needs.separately:
         return None
     policies = (run.on_contradiction, run.on_missing)
     return (id(run.rule), id(run.algorithm), id(run.guarantee), *policies)
@@ -534,7 +534,7 @@ def decide_one(
     feedback = feedback._replace(context=decode(feedback.context))
     nothing = _without_measurement(feedback)
     value = feedback.constraint_value
-    is_missing = value is not None and bool(np.isnan(value))
+    is_missing = value is not None and bool(np.isnan(value).any())
     feedback = nothing if is_missing else feedback
     try:
         round_input = read_feedback(run, loop.state, feedback, missing=is_missing)
@@ -567,8 +567,9 @@ def _leave_out(
     t, level = loop.round, logging.WARNING
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
     refused: tuple[Breach, ...] = ()
-    value = feedback.constraint_value
-    is_infeasible = value is not None and value - run.errors.value > 0
+    # Without the errors that it reports, which may be what is unusable.
+    bounds = run.bound_reading(Feedback(constraint_value=feedback.constraint_value))
+    is_infeasible = bounds is not None and bounds[0] > 0
     try:
         read_feedback(run, loop.state, Feedback(action=feedback.action), missing=True)
     except ValueError:  # nobody knows what was played
