@@ -360,16 +360,26 @@ def records_in(value: object) -> dict[str, type]:
     return records
 
 
+def name_parts(value: object) -> Any:
+    """Return named tuples as tables of their fields, also those in others, for people to read.
+
+    >>> from surefoot.core.types import Context
+    >>> name_parts((Context(1.0), "b"))
+    [{'place': 1.0, 'features': None}, 'b']
+    """
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: name_parts(part) for name, part in value._asdict().items()}
+    return [name_parts(part) for part in value] if isinstance(value, tuple) else value
+
+
 def json_plain(value: object) -> Data:
-    """Return data for JSON: nonfinite numbers become null, records become tables.
+    """Return data for JSON: nonfinite numbers become null, dataclasses tables, tuples lists.
 
     >>> json_plain({"a": (1, float("inf")), "b": None})
     {'a': [1, None], 'b': None}
     """
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
-    if is_record(type(value)):
-        value = value._asdict()  # type: ignore[attr-defined]
     if isinstance(value, Mapping):
         return {str(key): json_plain(part) for key, part in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):
