@@ -101,7 +101,10 @@ class _PlantRun:
         self.scenario, self.rng, self.world = scenario, rng, PlantWorld(scenario, rng)
         self.path, self.journal = folder / "plant.toml", folder / "run.jsonl"
         rotate = "20 kB" if rng.random() < 0.3 else None
-        self.keep: dict[str, Any] = {"journal": "run.jsonl", "service": ServiceDescription(rotate=rotate)}
+        self.keep: dict[str, Any] = {
+            "journal": "run.jsonl",
+            "service": ServiceDescription(rotate=rotate),
+        }
         self.write(scenario.plant)
         self.is_right, self.is_known = scenario.short == 1.0, True
         self.plant = Plant.open(self.path, on_alarm=self.hear)
@@ -269,7 +272,8 @@ class _PlantRun:
         if self.scenario.plant.role == "filter":
             far = self.rng.choice([1.0, 1.0, 3.0])
             told["wanted"] = {
-                each.name: each.start + float(far * self.rng.uniform(-1, 1)) * (each.high - each.low)
+                each.name: each.start
+                + float(far * self.rng.uniform(-1, 1)) * (each.high - each.low)
                 for each in self.scenario.plant.actuators
             }
         else:

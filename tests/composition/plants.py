@@ -347,7 +347,9 @@ def _say_limit(
         max((Fraction(c.low), Fraction(c.high)), key=lambda k, m=move: m[0] * k + largest(m[1], k))
         for c, move in zip(contexts, true.moves, strict=True)
     ]
-    true = true._replace(base=-true.at(start, highest) - Fraction(margin) * (1 + Fraction(1, 2**40)))
+    true = true._replace(
+        base=-true.at(start, highest) - Fraction(margin) * (1 + Fraction(1, 2**40))
+    )
     is_most = rng.random() < 0.5
     by_curvature = any(bow for bow, _ in true.bows)
     told = {}

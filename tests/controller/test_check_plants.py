@@ -277,7 +277,7 @@ def test_an_amendment_is_judged_and_said(tmp_path):
     assert report.said == ["certified: 9 of 10 rounds; the first is the start"]
     assert report.events == (
         "order: round 6: amended by operations, reason: a new impeller: "
-        "limit.pressure.steepness.speed 0.12 -> 0.1248; 4 rounds certified before, 5 since",
+        "limit.pressure.steepness.speed 0.12 -> 0.1248; 4 certified before, 5 since",
     )
     assert any("from round 6: pressure is at least 2.5 bar" in words for words in report.constants)
     # Smaller constants may be right, too: what was certified by others does not count.
@@ -600,4 +600,3 @@ def test_a_plant_of_a_member_is_compared(tmp_path):
         found[0]["players"][1]["player"]["knowledge"]["G_g"] *= 0.5
 
     blamed(path, weaken, "member 'b', round 1: G_g of hot_spot is")
-

@@ -187,7 +187,7 @@ class Follower:
     def all_events(self) -> list[tuple[int, str]]:
         """The events, and the amendments with the rounds that were certified before and since."""
         amended = [
-            (t, f"{words}; {before} rounds certified before, {self.certified - before} since")
+            (t, f"{words}; {before} certified before, {self.certified - before} since")
             for t, words, before in self.amendments
         ]
         return sorted([*self.events, *amended], key=lambda event: event[0])
