@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from benchmarks import combinations
 from benchmarks.combinations import DOORS, HOSTS, NAMES, NOT_NEEDED, PAGE, play
@@ -97,3 +98,23 @@ def test_hosts_do_what_the_page_says():
             plays = combinations.at_door(host, [name]).plays
             assert plays == (page[name][host] == "yes"), f"{name} at {host}: {found[name][host]}"
     assert set(DOORS) == set(next(iter(page.values())))
+
+
+def test_a_round_with_six_loads_is_timed_and_judged():
+    timed = combinations.time_rounds(["no slope", "context", "ramp"], rounds=12)
+    assert timed.names == ("no slope", "context", "ramp")
+    assert 0.0 < timed.median <= timed.high
+    assert combinations.time_rounds(["context", "delay"], rounds=12) is None
+    lines = combinations.time_lines([timed])
+    assert lines[-1].startswith("| no slope, context, ramp | ")
+
+
+def test_the_constants_of_the_six_loads_hold():
+    plant = combinations.Plant([], combinations.SIX)
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        x = rng.uniform(0.0, 0.9, 6)
+        if max(plant.rows(x, 1)) <= 0:
+            assert np.linalg.norm(plant.slopes(x)[0]) <= 1.6
+            assert np.linalg.norm(plant.slopes(x)[1]) <= 1.0
+    assert max(plant.rows(combinations.SIX.start, 1)) <= -0.3 - 0.05

@@ -1,45 +1,12 @@
 """The hall of docs/cooling.md: its program is short, keeps the limit exactly, and costs little."""
 
-import contextlib
-import io
 import re
-from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.cooling import LIMIT, PROGRAM, ROUNDS, WITH_SLOPES, Played, judge, play
 
 from surefoot.controller import PremiseError
-
-PAGE = Path(__file__).parents[1] / "docs/cooling.md"
-PROGRAMS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
-HALL, PROGRAM, WITH_SLOPES = PROGRAMS[:3]
-
-
-def temperature(x, outside, load):
-    """The page's formula in exact arithmetic, for the floats that were played."""
-    *fans, pump, cooler, chiller = (Fraction(float(part)) for part in x)
-    warmer = [Fraction(2), Fraction(1.7), Fraction(1.4)]
-    aisle = max(rise / fan for rise, fan in zip(warmer, fans, strict=True))
-    balance = Fraction(float(load)) * (aisle + 2 / pump + 3 / cooler)
-    return Fraction(float(outside)) + balance - 16 * chiller
-
-
-def play(*programs):
-    """Run programs of the page after the hall; return its names and what was played, in order."""
-    names, rounds = {"__name__": "page"}, []
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(HALL, names)
-        hottest = names["hottest"]
-
-        def watched(x, outside, load):
-            rounds.append((np.array(x), outside, load))
-            return hottest(x, outside, load)
-
-        names["hottest"] = watched
-        for program in programs:
-            exec(program, names)
-    return names, rounds
 
 
 @pytest.fixture(scope="module")
@@ -47,28 +14,27 @@ def week():
     return play(PROGRAM, WITH_SLOPES)
 
 
+def temperature(*played):
+    return judge(Played(*played))
+
+
 def test_the_program_has_at_most_25_lines():
     assert PROGRAM.count("\n") <= 25
 
 
 def test_no_round_of_both_weeks_is_above_the_limit_in_exact_arithmetic(week):
-    rounds = week[1]
-    assert len(rounds) == 2 * 672
-    assert max(temperature(*one) for one in rounds) <= 27
+    assert len(week.rounds) == 2 * ROUNDS
+    assert max(judge(one) for one in week.rounds) <= LIMIT
 
 
 def test_the_page_computes_the_temperature_that_is_judged(week):
-    hottest = play()[0]["hottest"]
-    for x, outside, load in week[1][::97]:
-        exact = temperature(x, outside, load)
-        assert hottest(x, outside, load) == pytest.approx(float(exact), abs=1e-12)
+    hottest = play().names["hottest"]
+    for one in week.rounds[::97]:
+        assert hottest(*one) == pytest.approx(float(judge(one)), abs=1e-12)
 
 
 def test_values_alone_need_at_most_half_as_much_energy_again(week):
-    names, rounds = week
-    with_values, with_slopes = (
-        sum(names["power"](x) / 4 for x, _, _ in half) for half in (rounds[:672], rounds[672:])
-    )
+    names, with_values, with_slopes = week.names, week.energy(0), week.energy(ROUNDS)
     assert names["energy"] == pytest.approx(with_values)
     assert names["reference"] == pytest.approx(with_slopes)
     assert with_values <= 1.5 * with_slopes
@@ -81,7 +47,7 @@ def test_no_program_reads_a_slope_but_the_one_that_says_so():
 
 
 def test_the_constants_of_the_table_hold_in_the_hall(week):
-    names = week[0]
+    names = week.names
     player, context = names["player"], names["week"]
     knowledge, box = player.knowledge, player.knowledge.domain
     rng = np.random.default_rng(3)

@@ -4,7 +4,15 @@ import json
 from dataclasses import replace
 
 import pytest
-from tests.controller.plants import C, context_at, hall, hall_at, pressure_at, pumps
+from tests.controller.plants import (
+    C,
+    context_at,
+    drive_hall,
+    hall,
+    hall_at,
+    pressure_at,
+    pumps,
+)
 
 from surefoot.controller import Plant, PremiseError, read_journal
 from surefoot.problems.plant import PolicyDescription
@@ -86,6 +94,21 @@ def test_the_largest_term_is_first_and_sums_are_those_of_the_certificate(tmp_pat
     assert sum(sizes) == pytest.approx(whole, rel=0.02)
     assert "steepness.fan" in causes[0]
     assert "a reported context is wrong" in causes
+
+
+def test_of_several_limits_the_one_that_was_contradicted_is_explained(tmp_path):
+    path = tmp_path / "hall.jsonl"
+    plant = hall()
+    small = {name: C(0.01, "estimated") for name in ("fan1", "fan2")}
+    hot = replace(plant.limits[0], steepness=small)
+    with Plant.of(replace(plant, limits=(hot, plant.limits[1])), journal=path) as live:
+        live.announce(context_at(1))
+        drive_hall(live, 3, noise=0.0)
+    sentence, causes = causes_in(path)
+    assert sentence.startswith("round 2: hot_spot = ")
+    assert "steepness.fan" in causes[0]
+    assert "its term was" in causes[0]
+    assert not any("flow" in cause for cause in causes)
 
 
 def test_a_constant_that_is_proved_is_not_doubted(tmp_path):

@@ -300,4 +300,5 @@ def _blame_meters(limits: Sequence[LimitDescription]) -> Iterator[str]:
 
 
 def _name(constant: UsedConstant) -> str:
-    return f"{constant.label} {constant.value:.6g} {constant.unit}"
+    unit = constant.unit.partition(",")[0]  # without which way is harmful
+    return f"{constant.label} {constant.value:.6g} {unit}"

@@ -57,6 +57,8 @@ from surefoot.sets._active_set import project_halfspaces
 if TYPE_CHECKING:
     from surefoot.knowledge.region import Region
 
+FEW_HALVINGS = 12
+"""How often the rest of a way is halved if its end is but near the nearest point."""
 REFLECTIONS = 200
 TURNS = 100
 _NEAR_END = tuple(1.0 - 0.5**k for k in range(NEAR_END, 0, -1))
@@ -343,7 +345,8 @@ def take_certified(region: Region, known: KnownSets, end: Array) -> Array:
         inside = region.find_inside(known, holds)
     if inside is None:
         raise _explain_empty(region, known)
-    best = draw_back(holds, known, inside, end)
+    halvings = FEW_HALVINGS if region.searches else HALVINGS
+    best = draw_back(holds, known, inside, end, halvings)
     return inside if best is None else best
 
 
@@ -387,7 +390,9 @@ def _find_first(holds: Callable[[int], bool], count: int) -> int | None:
     return after
 
 
-def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> Array | None:
+def draw_back(
+    holds: Test, known: KnownSets, inside: Array, outside: Array, halvings: int = HALVINGS
+) -> Array | None:
     """Return the last point that holds on the way from one that does; None if the search fails.
 
     Most often only a rounding is missing, so that the search begins at the far end; the beginning
@@ -398,6 +403,7 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
         known: sets into which points are moved back after rounding.
         inside: a point that holds, as a rule.
         outside: one that does not.
+        halvings: how often the rest of the way is halved.
     """
     way = outside - inside
 
@@ -410,7 +416,7 @@ def draw_back(holds: Test, known: KnownSets, inside: Array, outside: Array) -> A
         return None
     low, high = SHARES[first], SHARES[first - 1] if first else 1.0
     best = at(low)
-    for _ in range(HALVINGS):
+    for _ in range(halvings):
         share = 0.5 * (low + high)
         candidate = at(share)
         if candidate is None:
