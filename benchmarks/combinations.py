@@ -28,12 +28,10 @@ from benchmarks.pages import table, write_section
 from surefoot import Ball, Controller
 from surefoot.controller import Fleet
 from surefoot.controller.check import check
-from surefoot.controller.configuring import player_from
 from surefoot.controller.export import c_header
 from surefoot.controller.service import ControllerService
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import SurefootError
-from surefoot.core.plain import encode
 from surefoot.core.types import needs_of
 from surefoot.knowledge import Choices, Column, ContextHull, Errors, LipschitzHull, Together
 from surefoot.rules import (
@@ -256,28 +254,6 @@ def knowledge_for(needs: frozenset[str], domain: Any, options: dict[str, Any]) -
     return Together(rows=rows, domain=domain)
 
 
-def describe(names: Iterable[str]) -> dict[str, Any]:
-    """Return the same player as a file for ``surefoot serve`` has it: ``player`` and ``domain``."""
-    needs = frozenset(names)
-    kind, domain, options = rule_for(needs), domain_for(needs, TWO), options_for(needs)
-    written = {name: encode(value) for name, value in options.items()}
-    table: dict[str, Any] = {"class": kind.__name__}
-    outside: dict[str, Any] = {}
-    if "unknown G_g" in needs:
-        table |= {"tuning": "unknown", **written}
-        outside["domain"] = encode(domain)
-    elif kind is RegionFilter:
-        ramp = {name: options.pop(name) for name in ("ramp",) if name in options}
-        table |= {"knowledge": encode(knowledge_for(needs, domain, options)), **ramp}
-    else:
-        G_g: Any = [1.6, 1.0] if "rows" in needs else 1.6
-        table |= {"G_g": G_g, "domain": encode(domain), **written}
-    for need, (wrapper, fields) in WRAPPERS.items():
-        if need in needs:
-            table = {"class": wrapper.__name__, "base": table, **fields}
-    return {"player": table, **outside}
-
-
 # --- the plant ------------------------------------------------------------------------------------
 
 
@@ -430,8 +406,8 @@ def by_fleet(names: Sequence[str]) -> Cell:
 
 
 def by_service(names: Sequence[str]) -> Cell:
-    """Play by lines of JSON, from a player that a file describes."""
-    made = player_from(**describe(names))
+    """Play by lines of JSON."""
+    made = build(names)
     game = Game(names, made)
     first = game.plant.context(1) if "context" in game.needs else None
     service = ControllerService(Controller(made, START, context=first))

@@ -21,7 +21,7 @@ def test_a_right_file_is_said_in_words(write):
     lines = out.splitlines()
     assert lines[0] == "hall 3: 2 actuators, 2 contexts, 1 limit; rounds of 15 min"
     assert lines[2].startswith("  chiller  first step at most 25.9 % (37 % of its range)")
-    assert len(lines) == 6
+    assert len(lines) == 7
 
 
 def test_all_mistakes_are_shown_with_their_lines_and_exit_code_2(write):

@@ -147,7 +147,7 @@ def test_a_mistake_is_told_with_its_line_before_anything_is_made(
 
 def test_what_is_no_toml_is_told_in_the_words_of_its_reader(desk):
     desk.spec.write_text(desk.spec.read_text().replace("[40, 80]", "[40, 80", 1))
-    said = "limits.toml: is not TOML: Unclosed array (at line 5, column 1)\n"
+    said = "limits.toml:5: is not TOML: unclosed array (column 1)\n"
     assert desk.run() == (2, "", said)
 
 

@@ -284,6 +284,36 @@ def test_a_journal_or_a_socket_that_is_in_use_ends_with_5(desk):
     assert "nobody listens on s" in err
 
 
+def test_over_tcp_a_service_and_ping_need_the_token(desk):
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{line.getsockname()[1]}"
+    service = f'[service]\nlisten = "{place}"\ntoken_file = "token"\n'
+    (desk.folder / "plane.toml").write_text(PLANT + service)
+    code, _, err = desk.do("serve plane.toml")
+    assert code == 2
+    assert "token_file 'token' cannot be read" in err
+    (desk.folder / "token").write_text("k" * 40)
+    (desk.folder / "token").chmod(0o600)
+    host = Host(desk.folder, "plane.toml")
+    end = time.monotonic() + 60
+    while (
+        found := desk.do("ping", place, "--token-file", "token")
+    ).code and time.monotonic() < end:
+        time.sleep(0.05)
+    assert found == (0, "round 1: healthy\n", "")
+    code, _, err = desk.do("ping", place)
+    assert code == 1
+    assert "token must be shown first" in err
+    assert desk.do("ping", "plane.toml").code == 1
+    assert desk.do("ping", "10.0.0.1:80").code == 2
+    assert desk.do("ping", place, "--token-file", "token", "--json").data["healthy"]
+    host.process.terminate()
+    code, _, err = host.end()
+    assert code == 0
+    assert b"wrong token" not in err
+
+
 # --- sockets -------------------------------------------------------------------------------------
 
 

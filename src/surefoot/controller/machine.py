@@ -509,6 +509,23 @@ class Machine:
         after = Machine.of(plant, one_limit=self.one_limit)
         return after, Amendment(after.run(), by, reason, tuple(changes))
 
+    def begin_anew(self, loop: LoopState, by: str, reason: str) -> tuple[Machine, Amendment]:
+        """Return the same machine without what it has read, and what the journal says.
+
+        Args:
+            loop: its state.
+            by: who orders it, in words.
+            reason: in words.
+
+        Raises:
+            InvalidValueError: if data contradict its constants, which it would forget.
+        """
+        if loop.breaches or loop.refused:
+            words = (*loop.breaches, *loop.refused)[0].sentence
+            raise InvalidValueError(f"a plant must be amended to begin anew, because {words}")
+        after = Machine(self.plant, self.one_limit, self.factor, self.left)
+        return after, Amendment(after.run(), by, reason, ())
+
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
         """Return how another description differs: the paths of keys, with both values."""
         return difference_of(self.plant, plant)

@@ -341,6 +341,24 @@ class Plant:
         check_text(reason, "reason")
         self._amend(*self._machine.amend(plant, by, reason))
 
+    def begin_anew(self, *, by: str, reason: str) -> None:
+        """Begin anew at the start, by the same constants: what was read is not used any more.
+
+        That is for limits that change by themselves, after a time in which nobody counted rounds.
+        A plant that was ordered to halt stays halted.
+
+        Args:
+            by: who orders it, in words.
+            reason: in words.
+
+        Raises:
+            InvalidValueError: if data contradict the constants: :meth:`amend` changes them.
+        """
+        halt = self.halted
+        self._amend(*self._machine.begin_anew(self.controller.loop, by, reason))
+        if halt is not None:
+            self.retreat(halt)
+
     def close(self) -> None:
         """Close the journal, so that others can open it."""
         self.controller.close()

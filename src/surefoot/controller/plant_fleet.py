@@ -330,6 +330,16 @@ class PlantFleet:
         self._machines[member] = after
         self._announce_again((member,))
 
+    def begin_anew(self, member: str, *, by: str, reason: str) -> None:
+        """Let a member begin anew at its start; see :meth:`Plant.begin_anew`."""
+        halt = self.halted.get(member)
+        after, amendment = self.machine(member).begin_anew(self.fleet.get(member)[1], by, reason)
+        self.fleet.amend({member: amendment})
+        self._machines[member] = after
+        self._announce_again((member,))
+        if halt is not None:
+            self.retreat(halt, (member,))
+
     def add(self, name: str, plant: PlantDescription, *, reason: str) -> None:
         """Let a member come: its first round is the next.
 

@@ -34,6 +34,8 @@ def test_the_hall_is_said_in_words_as_by_hand():
         "  contexts outside: its whole range costs 14.4 degC, 5.0 x the start's margin; it_load: "
         "14.5 degC, 5.0 x",
         "  rests on 6 numbers, of which 1 is an estimate: steepness.fan1",
+        "  if they are too small: back to the start, then on with larger ones, at most 3 times "
+        "(Theorem Recovery)",
     ]
     fan, chiller = find_first_steps(parse_plant(HALL))
     G = math.hypot(0.0114 * 2**6, 0.0325 * 2**4)

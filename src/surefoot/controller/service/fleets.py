@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from surefoot.controller.alarms import OnAlarm
+from surefoot.controller.alarms import Alarm, OnAlarm, emit
 from surefoot.controller.machine import RoundEvent
 from surefoot.controller.plant_fleet import PlantFleet
 from surefoot.controller.service.ages import JournalSize
-from surefoot.controller.service.plants import check_round, file_of
+from surefoot.controller.service.plants import AWAY, SERVICE, check_round, file_of
 from surefoot.controller.service.protocol import Answer, show
 from surefoot.controller.service.serving import Service
 from surefoot.controller.service.snapshot import Sample, Snapshot
@@ -128,6 +129,10 @@ class PlantFleetService(Service):
             name: Keeper(self._fleet.machine(name), t, 0.0 if t == 1 else math.inf)
             for name, t in self._fleet.rounds.items()
         }
+        for name, keeper in self._keepers.items():
+            t, loop = self._fleet.rounds[name], self._fleet.fleet.get(name)[1]
+            if t > 1 and keeper.lost_count(math.inf) and not loop.breaches:
+                self._fleet.begin_anew(name, by=SERVICE, reason=AWAY)
         self.deadline = max(keeper.deadline for keeper in self._keepers.values())
         self.set_clocks(list(self._fleet.names))
         self.reads["explain"] = {"member": None}
@@ -190,7 +195,11 @@ class PlantFleetService(Service):
                 reports[name] = fields
             except InvalidValueError as error:
                 answers[name] = str(error)
+        late = [words for name in reports if (words := self._find_lateness(name))]
         answers |= self._fleet.tell(reports) if reports else {}
+        emit(
+            [Alarm.of(self.round, "deadline", words, logging.WARNING) for words in late], self.hear
+        )
         rounds = self._fleet.rounds
         return {
             "members": {
@@ -200,6 +209,12 @@ class PlantFleetService(Service):
                 for name, words in answers.items()
             }
         }
+
+    def _find_lateness(self, name: str) -> str:
+        """Return why the constants of a member do not cover its round as it lasted."""
+        keeper = self._keepers.get(name)
+        words = "" if keeper is None else keeper.find_lateness()
+        return f"member {name}: {words}" if words else ""
 
     def heard_of(self, reply: Answer) -> Sequence[str]:
         """Return the members that a report has advanced."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from surefoot.controller.alarms import OnAlarm
+from surefoot.controller.alarms import Alarm, OnAlarm, emit
 from surefoot.controller.machine import RoundEvent
 from surefoot.controller.plant import Plant
 from surefoot.controller.service.ages import JournalSize, seconds_since_round
@@ -20,6 +21,9 @@ from surefoot.core.plain import PlainTable
 from surefoot.problems.plant import read_plant
 
 __all__ = ["PlantService"]
+
+SERVICE = "the service"
+AWAY = "it was away, and nobody counted the rounds in which limits changed"
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ class PlantService(Service):
         age = seconds_since_round(file) if self.round > 1 else 0.0
         self._keeper = Keeper(self._plant.machine, self.round, age)
         self.deadline = self._keeper.deadline
+        if self._keeper.lost_count(age) and not self._plant.controller.loop.breaches:
+            self._plant.begin_anew(by=SERVICE, reason=AWAY)
         self.reads["history"] = {"last": LAST}
         self.orders = orders_of(self._plant)
         self.orders["tell"]["round"] = None
@@ -125,9 +131,13 @@ class PlantService(Service):
         if name == "amend":
             self._plant.amend(read_plant(self._path), **fields)
             return {}
+        words = ""
         if name == "tell":
             check_round(fields.pop("round"), self.round)
+            words = self._keeper.find_lateness()
         getattr(self._plant, name)(**fields)
+        if words:
+            emit([Alarm.of(self.round, "deadline", words, logging.WARNING)], self.hear)
         return {}
 
     def miss(self, names: list[str]) -> None:

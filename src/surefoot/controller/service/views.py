@@ -28,8 +28,10 @@ LAST = 20
 
 _HISTORY = 1_000
 """How many rounds readers may see again; all are in the journal."""
-_MOST_ROUNDS = 100
+_MOST_ROUNDS = 2
 """How many rounds a deadline may last where a limit changes by itself."""
+_LATE = 1.01
+"""A round that is longer than so many of its lengths is late, where a limit changes by itself."""
 
 HELPS = {
     "proved": ("gauge", "Whether the set points are proved, and for this moment."),
@@ -216,6 +218,24 @@ class Keeper:
         self._drift = max(each.drift for each in machine.scaling.limits)
         text = json.dumps(plant_data(machine.plant), sort_keys=True)
         self._sha256 = hashlib.sha256(text.encode()).hexdigest()
+
+    def find_lateness(self) -> str:
+        """Return why the constants do not cover the round as it lasted; empty if they do."""
+        lasted = time.monotonic() - self._begun[1]
+        if not self._drift or lasted <= _LATE * self._length:
+            return ""
+        return (
+            f"round {self._begun[0]} lasted {lasted:.3g} s, and the plant file says "
+            f"{self._length:.3g} s: its limit may have changed by more than was allowed for"
+        )
+
+    def lost_count(self, age: float) -> bool:
+        """Return whether nobody counted the rounds of a limit that changes by itself.
+
+        Args:
+            age: the seconds since the last one that was counted.
+        """
+        return self._drift > 0 and age > self._length + self.deadline
 
     def count_rounds(self) -> int:
         """Return how many rounds are missing if one is: as many as have passed under a drift."""

@@ -130,6 +130,12 @@ def _lines_of(plant: PlantDescription) -> Iterator[str]:
         costs = "; ".join(_describe_contexts(limit, plant) for limit in plant.limits)
         yield f"  {'contexts':<{width}} {costs}"
     yield f"  {_describe_constants(plant)}"
+    if plant.policy.on_contradiction == "recover":
+        times = plant.policy.recoveries
+        yield (
+            "  if they are too small: back to the start, then on with larger ones, at most "
+            f"{times} time{'' if times == 1 else 's'} (Theorem Recovery)"
+        )
 
 
 # --- actuators ------------------------------------------------------------------------------------
