@@ -107,13 +107,16 @@ class MemberDoor:
         self.is_left_out = False
         g = told.get("constraint_value")
         if missing or g is None:
-            told["constraint_value"] = math.nan
-            for name in ("cost_gradient", "proposal", "constraint_subgradient"):
-                told[name] = np.full(len(self.state.x), math.nan)
+            limits, d = self.fleet.limits, len(self.state.x)
+            several = () if limits is None else (limits,)
+            told["constraint_value"] = np.full(several, math.nan)
+            told["constraint_subgradient"] = np.full((*several, d), math.nan)
+            for name in ("cost_gradient", "proposal"):
+                told[name] = np.full(d, math.nan)
             first = self._now[0].run.first
             known = (first, "action", *_NEEDED, *_LISTS)
             told = {n: v for n, v in told.items() if n in known}
-        elif np.isnan(g):  # of a fleet that is no wrong call but a missing one
+        elif np.isnan(g).any():  # of a fleet that is no wrong call but a missing one
             raise InvalidValueError("constraint_value must be finite, got nan")
         lists = {name: told.pop(name) for name in _LISTS if told.get(name) is not None}
         columns = {name: np.array([value]) for name, value in told.items() if value is not None}
