@@ -107,10 +107,10 @@ class MemberDoor:
         self.is_left_out = False
         g = told.get("constraint_value")
         if missing or g is None:
-            limits, d = self.fleet.limits, len(self.state.x)
-            several = () if limits is None else (limits,)
-            told["constraint_value"] = np.full(several, math.nan)
-            told["constraint_subgradient"] = np.full((*several, d), math.nan)
+            d, m = len(self.state.x), self._now[0].run.rows or 1
+            rows = (m,) if self._now[0].run.needs.separately else ()
+            told["constraint_value"] = np.full(rows, math.nan)
+            told["constraint_subgradient"] = np.full((*rows, d), math.nan)
             for name in ("cost_gradient", "proposal"):
                 told[name] = np.full(d, math.nan)
             first = self._now[0].run.first

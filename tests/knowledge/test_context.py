@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,15 @@ def test_the_largest_step_of_columns_by_hand():
     assert Columns(moving).find_jump(here, there) == ""
     words = "column 1 of the context changed by 4.5 in one round, more than changes = 4"
     assert Columns(moving).find_jump(here, there - [0.0, 0.5]) == words
+
+
+def test_a_step_between_decimal_numbers_is_no_jump():
+    # 20.3 - 20.2 is above 0.1 in float64, by a hundred times what 0.1 is rounded by.
+    known, place = Columns([Column(G_c=1.0, changes=0.1)]), np.arange(-400, 400) / 10.0
+    assert max(np.diff(place)) > 0.1 * (1 + 1e-14)
+    for before, after in pairwise(place[:, None]):
+        assert known.find_jump(before, after) == ""
+    assert known.find_jump(np.array([20.2]), np.array([20.3000001]))
 
 
 def two_rounds(kind: Any, scale: float = 1.0) -> Any:

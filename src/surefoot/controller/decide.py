@@ -515,7 +515,8 @@ class Round:
 
         In contexts g differs between rounds: to hold is to stay as near as the next context
         allows, and the return path leads to the start. After a contradiction no region is asked,
-        and the fallback is the start.
+        and the fallback is the start; so it is where a return path has no certified action, as
+        somebody's own action may be further from all of them than a ramp reaches.
 
         Args:
             order: to hold or to return, and why.
@@ -545,6 +546,7 @@ class Round:
         proof = None if run.in_contexts else way
         fields = (None, anchor, halt, loop.breaches, loop.uncovered or uncovered)
         after = LoopState(self.t + 1, state, None, proof, False, feedback.constraint_value, *fields)
+        fallback: tuple[Alarm, ...] = ()
         if run.in_contexts and feedback.context is not None:
             # What the round contradicts counts for the next action already.
             every = (*loop.breaches, *breaches)
@@ -553,12 +555,17 @@ class Round:
                 after = _in_context(run, refuted_loop, feedback.context)
                 after = after._replace(breaches=loop.breaches)
             except (CertificateError, EmptyRegionError) as error:
-                if not loop.refused:
+                returns = order.how == "retreated" or (bound > 0 and run.pace is not None)
+                if not (loop.refused or returns):
                     breach = Breach(self.t, "context", str(error), "feasibility")
                     return self._refuse((breach,), error)
                 after = at_start(run, refuted_loop, feedback.context)
                 after = after._replace(breaches=loop.breaches)
-        return self._finish(after, way.how, breaches, why)
+                if not self.is_on_way:  # said already
+                    words = f"round {self.t + 1}: the return path leads to the start: {error}"
+                    fallback = (Alarm.of(self.t + 1, "context", words),)
+        decision = self._finish(after, way.how, breaches, why)
+        return decision._replace(alarms=(*decision.alarms, *fallback))
 
     def _shifted_anchor(self) -> list[Breach]:
         """Return a breach if the slack of the anchor, measured again, has shrunk.

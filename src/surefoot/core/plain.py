@@ -361,15 +361,13 @@ def records_in(value: object) -> dict[str, type]:
 
 
 def json_plain(value: object) -> Data:
-    """Return data for JSON: nonfinite numbers become null, records become tables.
+    """Return data for JSON: nonfinite numbers become null, dataclasses tables, tuples lists.
 
     >>> json_plain({"a": (1, float("inf")), "b": None})
     {'a': [1, None], 'b': None}
     """
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
-    if is_record(type(value)):
-        value = value._asdict()  # type: ignore[attr-defined]
     if isinstance(value, Mapping):
         return {str(key): json_plain(part) for key, part in value.items()}
     if isinstance(value, (np.ndarray, np.generic)):

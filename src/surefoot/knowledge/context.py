@@ -328,9 +328,12 @@ class Columns(ContextKind, kw_only=False):
 
     def find_jump(self, before: Array, after: Array, rounds: int = 1) -> str:
         """Return how a context changed by more than was given, in words; empty if it did not."""
-        moves = abs(after - before).tolist()
-        for column, move, name in zip(self.columns, moves, self._names, strict=True):
-            if column.changes is None or move <= rounds * column.changes * (1.0 + 8 * UNIT):
+        moves = abs(after - before)
+        # A step from one decimal number to the next is of any length within their rounding.
+        rounding = 8 * UNIT * (moves + abs(before) + abs(after))
+        each = zip(self.columns, moves.tolist(), rounding.tolist(), self._names, strict=True)
+        for column, move, rounded, name in each:
+            if column.changes is None or move <= rounds * column.changes + rounded:
                 continue
             if rounds == 1:
                 than = "one round, more than"

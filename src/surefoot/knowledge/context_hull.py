@@ -472,6 +472,11 @@ class ContextRegion(Region):
             weights = (1.0 - back) * weights + back * self.mixes[self.radii.argmax()]
         return weights
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether ``nearest`` is the nearest to rounding: it is, of means of balls."""
+        return True
+
     def nearest(self, w: Array) -> Array:
         """Return nearly the certified point nearest to w; w itself if it is certified."""
         check_proposal(w, self.x)

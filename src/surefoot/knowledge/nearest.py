@@ -330,6 +330,7 @@ def find_certified(region: Region, known: KnownSets, w: Array) -> Array:
     holds = partial(_holds, region, known)
     if holds(w):
         return w
+    _refuse_far_balls(region, known)
     end = known.settle(region.seek(w, known))
     return end if holds(end) else take_certified(region, known, end)
 
@@ -348,6 +349,16 @@ def take_certified(region: Region, known: KnownSets, end: Array) -> Array:
     halvings = FEW_HALVINGS if region.searches else HALVINGS
     best = draw_back(holds, known, inside, end, halvings)
     return inside if best is None else best
+
+
+def _refuse_far_balls(region: Region, known: KnownSets) -> None:
+    """Raise for a ball that is too far from every certified point, where projections are exact."""
+    for ball in known.sets if region.is_exact else ():
+        if isinstance(ball, Ball) and ball.centre is not None:
+            near = region.nearest(ball.centre)
+            beyond = norm(near - ball.centre) - float(ball.radius)
+            if beyond > 1e-9 * (float(ball.radius) + norm(near)):
+                raise EmptyRegionError.of_set(ball, near, float(beyond))
 
 
 def _holds(region: Region, known: KnownSets, point: Array) -> bool:

@@ -107,6 +107,11 @@ class Region:
         The answer is certified as a float64 point, whatever rounding does to "nearest".
         """
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether ``nearest`` is the nearest to rounding, so that its distance proves a gap."""
+        return False
+
     @abstractmethod
     def contains(self, w: Array) -> Array:
         """Return whether a point is certified."""

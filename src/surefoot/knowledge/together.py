@@ -343,7 +343,7 @@ class Together(Knowledge):
     def bound_reading(self, values: Number, errors: Errors) -> tuple[float, float]:
         """Return the least and the largest that the largest row may be, each by its own errors."""
         own = [self._errors_of(row, errors) for row in self.rows]
-        pairs = list(zip(np.asarray(values).tolist(), own, strict=True))
+        pairs = list(zip(np.atleast_1d(values).tolist(), own, strict=True))
         most = max(value + error.value + error.evaluation for value, error in pairs)
         return max(value - error.value for value, error in pairs), most
 

@@ -11,7 +11,7 @@ import pytest
 from surefoot import Ball, Controller, replay
 from surefoot.controller import read_journal
 from surefoot.controller.service import LONGEST, PROTOCOL, ControllerService
-from surefoot.knowledge import LipschitzHull
+from surefoot.knowledge import LipschitzHull, Together
 from surefoot.rules import CertifiedPFS, RegionFilter, SafetyFilter
 
 from .._live import PLAYERS, START, seen_at
@@ -61,6 +61,17 @@ def test_ask_and_tell_are_those_of_the_controller_bit_for_bit():
     assert why["bound"] == mine.explain().bound
     assert why["certificate"]["length"] == mine.explain().certificate.length
     assert (why["is_proven"], why["broken"]) == (True, [])
+
+
+def test_the_certificate_of_several_limits_has_a_table_for_each():
+    parts = tuple(LipschitzHull(G_g=bound, reach=2.0) for bound in (1.0, 2.0))
+    loop = Controller(RegionFilter(knowledge=Together(rows=parts)), START)
+    loop.ask()
+    told = {"constraint_value": [-0.5, -0.6], "constraint_subgradient": np.eye(2)}
+    loop.tell(proposal=[0.3, 0.0], **told)
+    found = said(ControllerService(loop), {"do": "explain"})["certificate"]
+    assert [row["G_g"] for row in found["rows"]] == [1.0, 2.0]
+    assert set(found["rows"][0]["errors"]) == {"value", "slope", "drift", "evaluation"}
 
 
 def test_separate_constraints_are_told_as_rows():

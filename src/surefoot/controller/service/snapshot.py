@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 from surefoot.controller.alarms import Alarm, level_name
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.service.protocol import Answer, sentence_of
-from surefoot.core.plain import json_plain
+from surefoot.core.plain import is_record, json_plain
 
 __all__ = ["Sample", "Snapshot", "Tallies", "alarm_data", "explanation_data"]
 
@@ -166,7 +166,6 @@ def alarm_data(alarm: Alarm) -> Answer:
 
 def explanation_data(why: Explanation) -> Answer:
     """Return an explanation as answers have it."""
-    certificate: Any = why.certificate
     return {
         "text": str(why),
         "is_proven": bool(why.is_proven),
@@ -175,6 +174,13 @@ def explanation_data(why: Explanation) -> Answer:
         "regret_bound": json_plain(why.regret_bound),
         "guarantee": str(why.guarantee or why.unproved),
         "promises": why.promises.theorems(),
-        "certificate": None if certificate is None else json_plain(certificate._asdict()),
+        "certificate": json_plain(_as_tables(why.certificate)),
         "broken": [b.sentence for b in why.broken],
     }
+
+
+def _as_tables(value: Any) -> Any:
+    """Return a certificate, and those of the rows in it, as tables."""
+    if is_record(type(value)):
+        return {name: _as_tables(part) for name, part in value._asdict().items()}
+    return [_as_tables(part) for part in value] if isinstance(value, tuple) else value
