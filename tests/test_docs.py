@@ -36,10 +36,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The code of a page takes seconds; that of these needs more than the library besides.
 NEEDS = {"hosts.md": pytest.mark.hosts}
+# These are followed step by step, in tests/test_contributing.py and tests/test_operations.py.
+FOLLOWED = ("CONTRIBUTING.md", "operations.md")
 RUN = [
     pytest.param(page, id=page.name, marks=NEEDS.get(page.name, pytest.mark.slow))
     for page in PAGES
-    if page.name != "CONTRIBUTING.md"  # which is followed in tests/test_contributing.py
+    if page.name not in FOLLOWED
 ]
 FILE = re.compile(r"# ([\w-]+\.toml)\n")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -193,8 +193,10 @@ def _records(record: JournalRecord | FleetRecord) -> tuple[JournalRecord, ...]:
 
 
 def _data(row: JournalRound) -> dict[str, Any]:
+    from surefoot.core.plain import name_parts
+
     certificate: Any = row.certificate
-    reason = None if certificate is None else certificate._asdict() | {"words": str(certificate)}
+    reason = None if certificate is None else name_parts(certificate) | {"words": str(certificate)}
     return row._asdict() | {"certificate": reason}
 
 

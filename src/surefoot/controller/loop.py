@@ -319,6 +319,9 @@ class LoopState(NamedTuple):
             return math.inf
         if certificate is not None:
             return float(certificate.bound)
+        anchor = self.anchor
+        if anchor is not None and not anchor.ages and (self.x == anchor.x).all():
+            return float(anchor.value)  # the start, before anything was read
         if run.guarantee is not None:
             return float(run.guarantee.bounds(self.round).get("round", math.inf))
         return math.inf

@@ -14,6 +14,7 @@ from surefoot.controller.plant_units import name_bounds, name_sources, name_star
 from surefoot.core.plain import NotPlainError
 from surefoot.guarantees import Breach, Promises
 from surefoot.problems.plant import PlantDescription, Scaling, plant_from_data, write_plant
+from surefoot.problems.plant.durations import duration_text
 from surefoot.problems.plant.promise import PlantProof, promises_of_plant, proof_of
 
 __all__ = ["ALARMS", "PlantEvent", "PlantRecord", "PlantRound", "PlantVersion"]
@@ -169,6 +170,11 @@ class PlantRecord:
     def description(self) -> PlantDescription:
         """What is known of the plant at the end of the journal."""
         return self.versions[-1].description
+
+    @property
+    def round_length(self) -> str:
+        """The length of a round, as a plant file has it."""
+        return duration_text(self.description.round_minutes)
 
     @property
     def amendments(self) -> tuple[PlantVersion, ...]:

@@ -54,7 +54,7 @@ def _describe(plant: PlantRecord) -> str:
     }
     sizes = ", ".join(f"{n} {word}{'s'[: n != 1]}" for word, n in parts.items())
     name = f"{plant.name}: " if plant.name else ""
-    return f"{name}{sizes}; rounds of {description.round_minutes:g} min"
+    return f"{name}{sizes}; rounds of {plant.round_length}"
 
 
 def describe_limits(plant: PlantRecord) -> Iterator[tuple[str, str]]:

@@ -360,6 +360,18 @@ def records_in(value: object) -> dict[str, type]:
     return records
 
 
+def name_parts(value: object) -> Any:
+    """Return named tuples as tables of their fields, also those in others, for people to read.
+
+    >>> from surefoot.core.types import Context
+    >>> name_parts((Context(1.0), "b"))
+    [{'place': 1.0, 'features': None}, 'b']
+    """
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: name_parts(part) for name, part in value._asdict().items()}
+    return [name_parts(part) for part in value] if isinstance(value, tuple) else value
+
+
 def json_plain(value: object) -> Data:
     """Return data for JSON: nonfinite numbers become null, dataclasses tables, tuples lists.
 

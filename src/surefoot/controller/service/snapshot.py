@@ -10,12 +10,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from surefoot.controller.alarms import Alarm, level_name
 from surefoot.controller.explanation import Explanation
 from surefoot.controller.service.protocol import Answer, sentence_of
-from surefoot.core.plain import is_record, json_plain
+from surefoot.core.plain import json_plain, name_parts
 
 __all__ = ["Sample", "Snapshot", "Tallies", "alarm_data", "explanation_data"]
 
@@ -174,13 +174,6 @@ def explanation_data(why: Explanation) -> Answer:
         "regret_bound": json_plain(why.regret_bound),
         "guarantee": str(why.guarantee or why.unproved),
         "promises": why.promises.theorems(),
-        "certificate": json_plain(_as_tables(why.certificate)),
+        "certificate": json_plain(name_parts(why.certificate)),
         "broken": [b.sentence for b in why.broken],
     }
-
-
-def _as_tables(value: Any) -> Any:
-    """Return a certificate, and those of the rows in it, as tables."""
-    if is_record(type(value)):
-        return {name: _as_tables(part) for name, part in value._asdict().items()}
-    return [_as_tables(part) for part in value] if isinstance(value, tuple) else value

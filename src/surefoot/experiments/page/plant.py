@@ -168,11 +168,11 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
 
 def _span(record: Any, rows: Sequence[Any]) -> str:
     """Return from when to when a plant ran, and how long its rounds are."""
-    minutes = f"rounds of {record.plant.description.round_minutes:g} min"
+    length = f"rounds of {record.plant.round_length}"
     if not rows:
-        return f"no round was reported; {minutes}"
+        return f"no round was reported; {length}"
     days = f"{_clock(rows[0].time)} to {_clock(rows[-1].time)} UTC"
-    return f"{days}, {_many(record.round_count, 'round')}, {minutes}"
+    return f"{days}, {_many(record.round_count, 'round')}, {length}"
 
 
 def _clock(time: str) -> str:
