@@ -44,6 +44,7 @@ from surefoot.core import checks
 from surefoot.core.algorithm import locate, move_to, rest
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
+from surefoot.core.kernel_constants import ALARM_NOISES
 from surefoot.core.plain import PlainTable, decode
 from surefoot.core.types import Array, Context, Info, Number, State
 from surefoot.guarantees import Breach, Guarantee, PremiseError
@@ -485,7 +486,8 @@ class Round:
         halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
         uncovered = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
         why: PlainTable = {"policy": policy if is_missing else "halted"}
-        return self._stand(halt, bound, self._shifted_anchor(), why, loop.halt, uncovered)
+        breaches = self._shifted_anchor() or self._refuted_bound()
+        return self._stand(halt, bound, breaches, why, loop.halt, uncovered)
 
     def return_from_violation(self) -> Decision:
         """Return the decision after the user's own action violated: the return path."""
@@ -591,6 +593,25 @@ class Round:
                 return [Breach(t, "anchor", words, "both", slack, -most)]
         sentence = f"round {t}: the slack of the anchor is {slack:.6g}, {before}: {why}"
         return [Breach(t, "anchor", sentence, "both", slack, -most)]
+
+    def _refuted_bound(self) -> list[Breach]:
+        """Return a breach if a halted loop reads more than was certified of its action."""
+        run, loop, worst = self.run, self.loop, self.input.worst
+        knowledge, bound = run.knowledge, loop.bound(run)
+        if worst is None or knowledge is None or not bound <= 0 or loop.is_refuted:
+            return []
+        is_other = self.input.feedback.action is not None or self.reading.age > 0
+        if is_other or run.has_estimate or knowledge.kind == "cumulative":
+            return []
+        error = run.errors.of_round(self.input.feedback).value
+        noise = ALARM_NOISES * float(np.max(knowledge.noise(len(loop.x))))
+        if not worst - error > bound + noise:
+            return []
+        sentence = (
+            f"round {self.t}: g = {worst:.6g} is above its certified bound {bound:.3g}, in a loop "
+            "that is halted: a constant is wrong"
+        )
+        return [Breach(self.t, "constants", sentence, "both", worst, bound)]
 
     def _deviation(self, upper: float) -> Breach:
         """Return the breach of an action that was not the one asked for.
@@ -789,7 +810,7 @@ def apply_order(
             reason, level = f"{reason}; what was contradicted still is: nothing is proved", None
     else:
         how, what = "held" if kind == "hold" else "retreated", f"ordered to {kind}"
-        halt = Halt(how, reason, t, order.get("speed"))
+        halt = Halt(how, reason, t, order.get("speed"), is_order=True)
         after = _halt(run, loop, halt)._replace(halt=halt)
     alarm = Alarm.of(t, "order", f"round {t}: {what}: {reason}", level)
     return Decision(after, how, alarms=(alarm,))
@@ -826,12 +847,16 @@ def _halt(run: Run, loop: LoopState, halt: Halt) -> LoopState:
 def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> LoopState:
     """Return the state of a loop that goes on, or of a new player at its start."""
     if not order.get("fresh"):
+        halt, reason = loop.halt, "what was contradicted still is"
+        stands = run.plant is not None and run.on_contradiction == "retreat" and loop.is_refuted
+        if stands and halt is not None and halt.is_order:  # the order ends, and nothing else
+            return loop._replace(halt=Halt("retreated", reason, loop.round, run.pace))
         return loop._replace(halt=None)
+    t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     if order["kind"] == "amend" and then.standing is not None:
         # What was read before counts no more; the new start is declared safe in every round.
-        loop = loop._replace(anchor=then.standing)
+        drift, anchor = then.errors.drift, then.standing
     # It may start there because it is the anchor, or because the user says so.
-    t, drift, anchor, slack, bound = loop.round, run.errors.drift, loop.anchor, 0.0, math.inf
     since = 0
     if anchor is not None and anchor.ages and run.in_contexts:
         anchor = None  # g differs between contexts

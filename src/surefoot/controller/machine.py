@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,6 +40,8 @@ __all__ = ["Machine", "PlantReport", "RoundEvent"]
 
 _KEPT = 256
 """How many readings are kept to find out by how much constants were too small."""
+_RECOVERY = re.compile(r"recovery \d+ of \d+")
+"""Who amends a plant when it recovers."""
 _REPEAT = 10
 """A start that is not safe is reported again after so many rounds."""
 
@@ -457,14 +460,13 @@ class Machine:
     # --- what changes it -------------------------------------------------------------------------
 
     def find_recovery(self, run: Run, loop: LoopState) -> tuple[Machine, Amendment] | None:
-        """Return the machine after a recovery, if one is due: at the start, when contradicted."""
-        if not self.left or loop.halt is None or not loop.is_refuted:
+        """Return the machine after a recovery, if one is due: at the start, when contradicted.
+
+        An operator's order stands: what was contradicted before it waits for its end.
+        """
+        if not self.left or loop.halt is None or loop.halt.is_order or not loop.is_refuted:
             return None
-        # An operator's order stands until it is taken back.
-        is_own = any(b.round == loop.halt.round and b.affects != "regret" for b in loop.breaches)
-        if not is_own or loop.refused or not (loop.x == run.start).all():
-            return None
-        if self._is_start_refuted(run, loop):
+        if loop.refused or not (loop.x == run.start).all() or self._is_start_refuted(run, loop):
             return None
         factor = self.factor * 2.0
         if self._read:
@@ -474,9 +476,20 @@ class Machine:
         return after, Amendment(
             run=after.run(),
             by=f"recovery {number} of {self.plant.policy.recoveries}",
-            reason=loop.halt.reason,
+            reason=_reason_of(loop),
             changes=(("factor", self.factor, factor),),
         )
+
+    def check_resume(self, loop: LoopState) -> None:
+        """Raise where constants that were contradicted would decide again in a plant that recovers.
+
+        Then only the plant itself goes on, by larger ones, or an amendment.
+        """
+        halt = loop.halt
+        if not _recovers(self.plant) or halt is None or halt.is_order or not loop.is_refuted:
+            return
+        rule = "wait until the plant recovers at its start" if self.left else "follow an amendment"
+        raise InvalidValueError(f"resume must {rule}: what was contradicted is {_reason_of(loop)}")
 
     def _is_start_refuted(self, run: Run, loop: LoopState) -> bool:
         """Return whether a reading at the start was above what its margin says."""
@@ -496,8 +509,12 @@ class Machine:
         Raises:
             InvalidValueError: if nothing changes, or what cannot.
         """
+        if _RECOVERY.fullmatch(by):
+            raise InvalidValueError(f"by must be a person's words, got those of a recovery: {by!r}")
         changes = difference_of(self.plant, plant)
-        if not changes and self.factor == 1.0:
+        if self.factor != 1.0:
+            changes.append(("factor", self.factor, 1.0))
+        if not changes:
             raise InvalidValueError("amend must change the plant, got the same description")
         for part, names in _names_of(self.plant).items():
             if names != _names_of(plant)[part]:
@@ -540,6 +557,13 @@ class Machine:
                     f"limit.{limit.name}.start_margin must be stated again, with another why, "
                     f"because {own[0]} changes"
                 )
+
+
+def _reason_of(loop: LoopState) -> str:
+    """Return what was contradicted, in words."""
+    each = (b.sentence for b in (*loop.breaches, *loop.refused) if b.affects != "regret")
+    sentence = next(each, "a constant")
+    return sentence.partition(": ")[2] or sentence
 
 
 def _bounds_of(limit: str) -> tuple[str, str]:

@@ -322,7 +322,11 @@ class Plant:
         self.controller.retreat(reason)
 
     def resume(self, reason: str) -> None:
-        """Go on after an order; after a contradiction :meth:`amend` is what proves anything."""
+        """Go on after an order; after a contradiction :meth:`amend` is what proves anything.
+
+        A plant that recovers goes on by itself, or by an amendment, and rejects it then.
+        """
+        self._machine.check_resume(self.controller.loop)
         self.controller.resume(reason=reason)
 
     def note(self, text: str) -> None:

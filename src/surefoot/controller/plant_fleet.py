@@ -308,7 +308,9 @@ class PlantFleet:
         self.fleet.retreat(reason, members)
 
     def resume(self, reason: str, members: tuple[str, ...] | None = None) -> None:
-        """Let members go on after an order."""
+        """Let members go on after an order, as :meth:`Plant.resume`."""
+        for name in self.names if members is None else members:
+            self.machine(name).check_resume(self.fleet.get(name)[1])
         self.fleet.resume(reason, members)
 
     def note(self, text: str) -> None:

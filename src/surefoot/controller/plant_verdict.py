@@ -49,8 +49,11 @@ class PlantVerdict:
         >>> PlantVerdict("certified", 2, 3, 2, 1, 0, "", 0, "", None).words
         'certified given 2 estimates'
         """
-        if self.word == "certified" and self.estimates:
-            return f"certified given {self.estimates} estimate{'s'[: self.estimates != 1]}"
+        given = f"{self.estimates} estimate{'s'[: self.estimates != 1]}" if self.estimates else ""
+        if self.word == "certified" and self.judgement is not None and self.judgement.refuted:
+            return f"certified given the constants of each piece{f', with {given}' * bool(given)}"
+        if self.word == "certified" and given:
+            return f"certified given {given}"
         return {"not checked": "certified in part, the rest is not checked"}.get(
             self.word, self.word
         )

@@ -48,12 +48,14 @@ class Halt(NamedTuple):
         reason: in words.
         round: since which it is so.
         speed: the distance per round on the return path; None for all of it at once.
+        is_order: whether an operator ordered it, and not a contradiction.
     """
 
     how: How
     reason: str
     round: int
     speed: Annotated[float | None, POSITIVE] = None
+    is_order: bool = False
 
 
 class ReturnPath(NamedTuple):

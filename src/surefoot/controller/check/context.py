@@ -14,7 +14,7 @@ from .exact import Bounds, Point, UnjudgedError, WrongError, distance, mean, num
 from .hull import Hull
 from .kind import UNIT, Certificate, Reading, Run, close, is_known, refuse_other_keys
 
-__all__ = ["Contexts"]
+__all__ = ["Contexts", "read_column"]
 
 _UNKNOWN = "it rests on a reading that errs, and may be certified by what else was known there"
 _KINDS = {"Columns": "columns joint", "AnnouncedDrift": ""}
@@ -43,7 +43,7 @@ class Column(NamedTuple):
         return None if self.changes is None else max(self.up, self.down) * self.changes
 
 
-def _column(table: Any) -> Column:
+def read_column(table: Any) -> Column:
     """Return a column, as a journal has it."""
     refuse_other_keys(table, "class adds G_c worse changes")
     worse, zero = table["worse"], Fraction(0)
@@ -78,7 +78,7 @@ class Contexts(Hull):
             self.first_context = {"place": [0.0]}
             self.columns = (Column(Fraction(1), Fraction(1), None),)
         else:
-            self.columns = tuple(_column(table) for table in told["columns"]["tuple"])
+            self.columns = tuple(read_column(table) for table in told["columns"]["tuple"])
 
     def rise(self, before: Point, now: Point) -> Fraction:
         """Return what g can rise by from a context to another."""

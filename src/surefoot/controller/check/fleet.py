@@ -85,7 +85,7 @@ class Fleet:
         if not isinstance(players, list):
             raise WrongError("the players of a fleet must be a list")
         for player in players:
-            need_only(player, f"player guarantee {_POLICIES}", "a player of a fleet")
+            need_only(player, f"player guarantee {_POLICIES}", "a player of a fleet", "plant")
         if not isinstance(which, list) or not all(type(i) is int for i in which):
             raise WrongError("the players of members must be whole numbers")
         if len(which) != count or set(which) != set(range(len(players))):

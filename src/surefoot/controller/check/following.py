@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
+from .amending import Amendment, confirm_amendment
 from .context import Contexts
 from .exact import (
     Bounds,
@@ -15,6 +17,7 @@ from .exact import (
     least,
     minus,
     number,
+    numbers,
     vector,
 )
 from .kind import Certificate, Kind, Reading, close
@@ -62,6 +65,27 @@ def _age(bounds: Bounds, drifts: list[Fraction], rounds: int) -> Bounds:
     return [up + drift * rounds for up, drift in zip(bounds, drifts, strict=True)]
 
 
+class Refutation(NamedTuple):
+    """A reading that no constants in use explain.
+
+    Attributes:
+        round: in which it was made.
+        since: the first round in which these constants were used.
+        said: the round in which the journal says so; None if it never does.
+    """
+
+    round: int
+    since: int
+    said: int | None
+
+    def __str__(self) -> str:
+        words = f"round {self.round} refuted the constants in use from round {self.since} on"
+        if self.said == self.round:
+            return words
+        when = "never says" if self.said is None else f"says in round {self.said}"
+        return f"{words}, which the journal {when}"
+
+
 class Follower:
     """What is known of a run, line by line; :class:`surefoot.controller.check.kind.Run` has more.
 
@@ -80,6 +104,13 @@ class Follower:
         unjudged: by round, why it is not judged.
         players: by round, what was played from there on.
         events: by round, what an operator or a contradiction did.
+        amendments: what changed what is known of a plant.
+        refutations: the readings that refuted the constants in use.
+        is_ordered: whether an operator ordered the halt.
+        is_contradicted: whether the journal itself says that a premise of feasibility broke, since
+            the player began.
+        is_refuted: whether a reading did, since then: then the constants decide nothing any more.
+        doubted: the round whose reading did, where the journal has not said so yet.
     """
 
     t: int
@@ -99,6 +130,7 @@ class Follower:
     claims_nothing: bool
     read: Places
     proved: Places
+    doubted: int | None
 
     def __init__(self, header: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.kinds = kinds
@@ -108,18 +140,27 @@ class Follower:
         self.unjudged: dict[int, str] = {}
         self.players: dict[int, Player] = {}
         self.events: list[tuple[int, str]] = []
+        self.amendments: list[Amendment] = []
+        self.refutations: list[Refutation] = []
+        self.is_ordered, self.doubted, self.began = False, None, 1
         self._begin(header)
+        if self.player.plant is not None and not self.player.plant.is_first:
+            raise WrongError("a plant must begin with the factor 1 and all recoveries")
         self._compare_state(header)
 
     def _begin(self, line: dict[str, Any]) -> None:
         """Begin with a player at its start: what was proved by another is not by it."""
+        self.refutations = self.all_refutations
         player = self.players[self.t] = Player(line, self.kinds)
         self.player, self.kind, self.drift = player, player.kind, player.errors.drift
         self.drifts = [row.drift for row in player.rows]
         self.start, self.delay, self.start_bounds = player.start, player.delay, player.start_bounds
         bounds = [bound for bound in self.start_bounds if bound is not None]
         self.start_bound = max(bounds) if len(bounds) == len(self.start_bounds) else None
-        self.d, self.action = len(self.start), self.start
+        self.d, self.action, self.began = len(self.start), self.start, self.t
+        self.is_contradicted = self.is_refuted = self.is_start_refuted = False
+        self.doubted = None
+        self.stated: dict[int, Bounds] = {}  # by round, the bounds that its certificate states
         self.current: Bounds | None = None
         self.is_inherited, self.claims_nothing = False, False
         self.told_errors: dict[int, dict[str, Any]] = {}  # by round of a reading, as told with it
@@ -139,6 +180,30 @@ class Follower:
             self._take_context(
                 line["loop"]["state"]["memory"]["context"] or self.kind.first_context
             )
+
+    # --- what is said at the end -----------------------------------------------------------------
+
+    @property
+    def all_events(self) -> list[tuple[int, str]]:
+        """The events, and the amendments with the rounds that were certified before and since."""
+        amended = [
+            (t, f"{words}; {before} certified before, {self.certified - before} since")
+            for t, words, before in self.amendments
+        ]
+        return sorted([*self.events, *amended], key=lambda event: event[0])
+
+    @property
+    def all_refutations(self) -> list[Refutation]:
+        """The refutations, also one that the journal does not say."""
+        if self.doubted is None:
+            return self.refutations
+        return [*self.refutations, Refutation(self.doubted, self.began, None)]
+
+    @property
+    def estimates(self) -> set[str]:
+        """The paths of all constants of plants that are estimates."""
+        plants = [player.plant for player in self.players.values() if player.plant is not None]
+        return {path for plant in plants for path in plant.described.estimates}
 
     # --- what a kind of knowledge asks -----------------------------------------------------------
 
@@ -222,7 +287,7 @@ class Follower:
 
     def _refuse_another(self, line: dict[str, Any]) -> None:
         """Raise where a line has another player than the one that plays."""
-        if any(line[name] != part for name, part in self.player.encoded.items()):
+        if any(line.get(name) != part for name, part in self.player.encoded.items()):
             raise WrongError("another player must come with a fresh start, by a resume")
 
     def _take_file(self, line: dict[str, Any]) -> None:
@@ -267,19 +332,24 @@ class Follower:
 
     def _take_hold(self, line: dict[str, Any]) -> None:
         """Take an order to hold."""
-        self._halt(f"ordered to {line['kind']}", self.t)
+        self._halt(f"ordered to {line['kind']}", self.t, is_order=True)
         self._judge(line, self.action)
 
     _take_retreat = _take_hold
 
-    def _halt(self, why: str, t: int) -> None:
-        self.is_halted = True
+    def _halt(self, why: str, t: int, *, is_order: bool = False) -> None:
+        self.is_halted, self.is_ordered = True, is_order
         self.events.append((t, why))
 
     def _take_resume(self, line: dict[str, Any]) -> None:
         """Take an order to go on, perhaps with another player, from its start."""
-        p = vector(line["next"], self.d, "next")
-        self.is_halted = False
+        p, plant = vector(line["next"], self.d, "next"), self.player.plant
+        if plant is not None and "player" in line:
+            raise WrongError("what is known of a plant changes by an amendment alone")
+        # The order ends; of a plant what was contradicted stands.
+        stands = plant is not None and self.is_ordered and self.is_contradicted
+        self.is_halted = stands and self.on_contradiction == "retreat"
+        self.is_ordered = False
         self.on_contradiction = line.get("on_contradiction", self.on_contradiction)
         if not line.get("fresh"):
             if "player" in line:  # other policies
@@ -300,6 +370,29 @@ class Follower:
         if self.current is None or max(self.current) > 0:
             self.current, unjudged[t] = None, "another player starts where nothing is known"
 
+    def _take_amend(self, line: dict[str, Any]) -> None:
+        """Take a change of what is known of a plant, which begins anew at its start."""
+        words = confirm_amendment(line, self.player.plant, self._obstacle_to_recovery)
+        self.amendments.append(Amendment(self.t, words, self.certified))
+        self._begin(line)
+        self.is_halted = self.is_ordered = False
+        self.on_contradiction = line.get("on_contradiction")
+        self.current = self.level(self.start)
+        if vector(line["next"], self.d, "next") != self.start:
+            raise WrongError("an amendment must begin at the start of its plant")
+        self._judge(line, self.start)
+
+    @property
+    def _obstacle_to_recovery(self) -> str:
+        """Why a recovery is not due, in words; empty where it is."""
+        if not self.is_halted or not self.is_contradicted:
+            return "nothing was contradicted that halted the plant"
+        if self.is_ordered:
+            return "an operator's order stands"
+        if self.action != self.start:
+            return "the plant is not at its start"
+        return "its start was refuted" if self.is_start_refuted else ""
+
     # --- a round ---------------------------------------------------------------------------------
 
     def _take_context(self, context: Any) -> None:
@@ -307,7 +400,9 @@ class Follower:
         self.places.pop(self.t, None)
         self.unjudged.pop(self.t, None)
         if context is not None:
-            self.places[self.t] = [number(part, "context") for part in context["place"]]
+            place = self.places[self.t] = [number(part, "context") for part in context["place"]]
+            if self.player.plant is not None:
+                self.player.plant.refuse_context(place)
 
     def _take_round(self, line: dict[str, Any]) -> None:
         """Take a round: what was read in it, and the next action."""
@@ -317,9 +412,13 @@ class Follower:
         x, proved = self.actions[self.t], self.current
         if is_step and (line.get("missing") or self.is_halted):
             raise WrongError("a step was taken in a round that was halted or not measured")
+        if is_step and self.is_refuted:
+            raise WrongError(f"{self._refuted} and the player goes on by them")
+        if any(breach.get("affects") != "regret" for breach in line.get("breaches") or ()):
+            self.is_contradicted = True
         reading = self._take_reading(line, is_step)
         self.kind.count(reading, proved, is_own, self)
-        aged = self._begin_next_round(line, proved, reading)
+        aged = self._begin_next_round(line, None if self.is_refuted else proved, reading)
         if not is_step:
             self._find_event(line, reading, is_own or proved is None or self.claims_nothing)
         self._judge(line, x, aged, is_step)
@@ -333,6 +432,7 @@ class Follower:
         if "played" in line:
             x = vector(line["played"], self.d, "played")
         is_own = x != self.action
+        self._confirm_plant(line, x)
         if is_own:
             self.current = None
             self.by_kind.discard(t)
@@ -345,6 +445,21 @@ class Follower:
             if not self.is_inherited:
                 self.proofs[t] = self.current
         return is_own
+
+    def _confirm_plant(self, line: dict[str, Any], x: Point) -> None:
+        """Raise unless the value of g is that of the readings of a plant.
+
+        A round at the start, of which a meter shows more than its margin allows, is not certified,
+        though nothing was told to the player.
+        """
+        plant = self.player.plant
+        if plant is None:
+            return
+        if line.get("constraint_value") is not None:
+            plant.confirm_readings(line)
+        elif x == self.start and plant.distrusts_start(line):
+            self.current = None
+            self.unjudged[self.t] = "a reading at the start was beyond what its margin allows"
 
     def _refuse_jump(self) -> None:
         """Raise where a context moved further than it changes, and a ramp counts on that."""
@@ -361,7 +476,7 @@ class Follower:
         if line.get("constraint_value") is not None:
             if self.kind.in_contexts and self.place is None:
                 raise WrongError("something was read in a round whose context nobody knows")
-            reading = self._read(line, t - self.delay if self.player.is_late else t)
+            reading = self._read(line, t - self.delay if self.player.is_late else t, is_step)
             if is_step:
                 self.heard.add(reading.round)
         if is_step:
@@ -401,7 +516,7 @@ class Follower:
             return
         raise WrongError("a return path is taken, and no order, halt or missing round says why")
 
-    def _read(self, line: dict[str, Any], i: int) -> Reading:
+    def _read(self, line: dict[str, Any], i: int, is_step: bool) -> Reading:
         """Keep what was read in round i, and the least of it and of what was proved before."""
         kind, x = self.kind, self.actions.get(i, self.start)
         values = self._values(line["constraint_value"])
@@ -414,7 +529,11 @@ class Follower:
         reading = Reading(i, x, raw, least(raw, self.proofs.get(i)) or raw, low, slopes, tau)
         if not kind.holds(x):
             return reading
-        self._refuse_contradiction(reading)
+        if words := self._find_contradiction(reading):
+            self._take_refutation(line, reading, words, is_step)
+            reading = reading._replace(own=raw)
+        if self.is_refuted and (kind.in_contexts or self.drift):
+            return reading
         self.readings[i] = reading
         self.read.learn(x, reading.own, i)
         if not kind.in_contexts:
@@ -443,19 +562,77 @@ class Follower:
         tau = player.errors.slope if slope is None else number(slope, "slope_error", 0)
         return [error] * len(player.rows), [tau] * len(player.rows)
 
-    def _refuse_contradiction(self, reading: Reading) -> None:
-        """Raise where g was read above what was certified of its action, or is known there."""
+    def _find_contradiction(self, reading: Reading) -> str:
+        """Return how g was read above what was certified of its action, or is known there."""
         i, x, kind = reading.round, reading.x, self.kind
         bounds = self.proofs.get(i)
         if not kind.in_contexts and (i == self.t or not self.drift):
             bounds = least(bounds, self.read.level(x, i), self.proved.level(x, i))
-        known = [[] if bounds is None else [bounds[row]] for row in range(kind.rows)]
-        for row, bound in enumerate(self.start_bounds):
-            known[row] += [bound] if bound is not None and x == self.start else []
-        for row, most in enumerate(known):
-            if most and reading.low[row] > min(most) + kind.tolerance(reading, row):
-                words = "what was read contradicts what was certified or is known"
+        is_above = self._is_above(reading, bounds) or self._refutes_start(reading)
+        return "what was read contradicts what was certified or is known" if is_above else ""
+
+    def _is_hidden(self, reading: Reading) -> bool:
+        """Return whether the journal must have noticed that a reading refutes a constant.
+
+        That is so where it is above what the certificate of its action states, or above what holds
+        at the start for ever. This checker knows more: every reading of before.
+        """
+        bounds, stated = self.proofs.get(reading.round), self.stated.get(reading.round)
+        if bounds is not None and stated is not None:
+            bounds = [max(pair) for pair in zip(bounds, stated, strict=True)]
+        return self._is_above(reading, bounds) or self._refutes_start(reading)
+
+    def _refutes_start(self, reading: Reading) -> bool:
+        """Return whether g was read at the start above what it is at most for ever."""
+        return reading.x == self.start and self._is_above(reading, self.start_bounds)
+
+    def _is_above(self, reading: Reading, bounds: Sequence[Fraction | None] | None) -> bool:
+        """Return whether g was read above bounds, by more than rounding explains."""
+        each = enumerate(bounds or ())
+        return any(
+            most is not None and reading.low[row] > most + self.kind.tolerance(reading, row)
+            for row, most in each
+        )
+
+    def _take_refutation(
+        self, line: dict[str, Any], reading: Reading, words: str, is_step: bool
+    ) -> None:
+        """Keep that a reading refuted the constants; raise where the journal does not say so.
+
+        Then no constant decides any more: what is left is the start, and of a limit that is fixed
+        what was read.
+        """
+        is_start = self._refutes_start(reading)
+        is_said = any(b.get("affects") != "regret" for b in line.get("breaches") or ())
+        if self.is_refuted and not is_start:
+            return
+        if is_step or not is_said or self.on_contradiction != "retreat":
+            if self.player.plant is None or self._is_hidden(reading):
                 raise WrongError(f"{words}: a constant is wrong")
+            if self.doubted is None:  # this checker alone has noticed
+                self.doubted = reading.round
+            return
+        if not self.is_refuted:
+            first = reading.round if self.doubted is None else self.doubted
+            self.refutations.append(Refutation(first, self.began, reading.round))
+        self.is_refuted, self.current, self.doubted = True, None, None
+        if is_start:
+            self.start_bound, self.start_bounds = None, [None] * self.kind.rows
+            self.is_start_refuted = True
+        is_fixed = not (self.kind.in_contexts or self.drift)
+        kept = [r._replace(own=r.raw) for r in self.readings.values()] if is_fixed else []
+        self.readings = {r.round: r for r in kept}
+        self.proofs, self.by_kind, self.stated = {}, set(), {}
+        self.read, self.proved = Places(self.drifts), Places(self.drifts)
+        for r in kept:
+            self.read.learn(r.x, r.raw, r.round)
+        if not is_fixed:
+            self.used, self.levels_read = {}, Places(self.drifts)
+
+    @property
+    def _refuted(self) -> str:
+        """Which round refuted the constants, as a sentence begins with it."""
+        return f"round {self.refutations[-1].said} refuted the constants,"
 
     def _use(self, i: int) -> None:
         """Let the player take a step with the reading of round i, where there is one."""
@@ -530,11 +707,23 @@ class Follower:
             if is_step:
                 self._confirm_errors(c)
             self._check_sets(p, c, line.get("within") if is_step else None)
+            if self.doubted is not None and not (p == self.start and self.start_bound is not None):
+                words = f"round {self.doubted} refuted the constants, and the journal does not say"
+                raise UnjudgedError(f"{words} so")
         except UnjudgedError as why:
             self.unjudged[self.t], self.current = str(why), None
+        if self.current is not None and c and not claims_nothing(c):
+            self.stated[self.t] = self._read_stated(c)
         is_ramped = is_step or (line["kind"] == "round" and self.player.keeps_ramp)
         if c and is_ramped:
             self._check_ramp(minus(p, x))
+
+    def _read_stated(self, c: Certificate) -> Bounds:
+        """Return the bounds that a certificate states, one per row; 0 where it states none."""
+        parts = [c] * self.kind.rows
+        if c.get("class") == "TogetherCertificate":
+            parts = numbers(c["rows"], "rows of its certificate")
+        return [number(part.get("bound", 0), "bound") for part in parts]
 
     def _last_in_context(self) -> tuple[Point, Bounds | None]:
         """Return the action of the last round, and what is known of g there in its context."""
@@ -563,6 +752,8 @@ class Follower:
         name, kind = c.get("class"), self.kind
         limit = kind.limit()
         is_way, is_of_kind = name == "ReturnPath", name in kind.certificates
+        if is_of_kind and self.is_refuted:
+            raise WrongError(f"{self._refuted} and they certify an action")
         if is_way:
             known = self._certify_way(p, c, known, limit)
         elif is_of_kind:

@@ -44,6 +44,7 @@ class Judgement(NamedTuple):
         unchecked: the rounds that are not judged.
         wrong: the round in which something was wrong, and after which nothing is judged; None if
             nothing was.
+        refuted: the rounds whose readings refuted the constants in use.
     """
 
     member: str | None
@@ -51,6 +52,7 @@ class Judgement(NamedTuple):
     uncertified: frozenset[int]
     unchecked: frozenset[int]
     wrong: int | None = None
+    refuted: frozenset[int] = frozenset()
 
     def word(self, t: int) -> str:
         """Return what is found of a round: "yes", "no", "start" or "not checked"."""
@@ -114,7 +116,8 @@ class Members:
             name, follower = member
             wrong = follower.t if not is_right and member is self._last else None
             sets = (frozenset(follower.uncertified), frozenset(follower.unjudged))
-            found.append(Judgement(name, follower.t - 1, *sets, wrong))
+            refuted = frozenset(each.round for each in follower.all_refutations)
+            found.append(Judgement(name, follower.t - 1, *sets, wrong, refuted))
         return tuple(found)
 
     # --- what is said ----------------------------------------------------------------------------
@@ -131,13 +134,25 @@ class Members:
         rounds = sum(follower.t - 1 for follower in followers)
         if not self.is_fleet:
             gaps = sorted(followers[0].unjudged.items())
-            said = f"certified: {certified} of {rounds} rounds; the first is the start"
+            said = f"{self._verdict}: {certified} of {rounds} rounds; the first is the start"
             return [said, *(f"not checked: round {t}: {why}" for t, why in gaps)]
         what = "1 member" if len(followers) == 1 else f"{len(followers)} members"
         said = (
-            f"certified: {certified} of {rounds} rounds of {what}; the first of each is its start"
+            f"{self._verdict}: {certified} of {rounds} rounds of {what}; the first of each is its "
+            "start"
         )
         return [said, *self._describe_gaps()]
+
+    @property
+    def _verdict(self) -> str:
+        """What "certified" rests on, in words."""
+        followers = [member.follower for member in self._all]
+        count = sum(len(follower.estimates) for follower in followers)
+        given = f"{count} estimate{'' if count == 1 else 's'}" if count else ""
+        if any(follower.all_refutations for follower in followers):
+            words = "certified given the constants of each piece"
+            return f"{words}, with {given}" if given else words
+        return f"certified given {given}" if given else "certified"
 
     def _describe_gaps(self) -> list[str]:
         """Return which rounds of a fleet are not checked: the first ones, and how many more."""
@@ -160,24 +175,36 @@ class Members:
             for t, player in follower.players.items():
                 words, start = _describe_player(player)
                 groups.setdefault((t, words), []).append((name, start))
-        said = []
+        said = self._describe_plants()
         for (t, words), several in groups.items():
             names, starts = zip(*several, strict=True)
             start = starts[0] if len(set(starts)) == 1 else "its own start, each"
             said.append(f"constants: {_name_all(names)}from round {t}: {words}, from {start}")
         return tuple(said)
 
+    def _describe_plants(self) -> list[str]:
+        """Return what plant files say, in engineering units; what is the same of many once."""
+        groups: dict[tuple[int, str], list[str | None]] = {}
+        for name, follower in self._all:
+            for t, player in follower.players.items():
+                for words in () if player.plant is None else player.plant.words:
+                    groups.setdefault((t, words), []).append(name)
+        return [f"plant: {_name_all(n)}from round {t}: {words}" for (t, words), n in groups.items()]
+
     def describe_events(self) -> tuple[str, ...]:
         """Return what was ordered, and of a fleet who joined and left; the same of many once."""
         groups: dict[tuple[int, str], list[str | None]] = {}
         said = []
         for name, follower in self._all:
-            for t, what in follower.events:
+            for t, what in follower.all_events:
                 if name is None:
                     said.append(f"order: round {t}: {what}")
                 else:
                     groups.setdefault((t, what), []).append(name)
         said += [f"order: {_name_all(n)}round {t}: {what}" for (t, what), n in groups.items()]
+        for name, follower in self._all:
+            member = "" if name is None else f"member {name!r}: "
+            said += [f"refuted: {member}{found}" for found in follower.all_refutations]
         return tuple(said)
 
 

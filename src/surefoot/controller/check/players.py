@@ -15,6 +15,7 @@ from .hull import Hull
 from .kind import Errors, Kind, Unknown, refuse_other_keys
 from .length import Length
 from .log import Log
+from .plant import Plant
 from .relative import Relative
 from .together import Together, read_rows
 
@@ -44,7 +45,8 @@ class Player:
         kinds: what is known by other members, by the table of a line that says so.
 
     Attributes:
-        encoded: the player as it stands there, with its guarantee and its start.
+        encoded: the player as it stands there, with its guarantee, its start and its plant.
+        plant: of a plant file, what it says; None without one.
         start: the first action.
         start_bounds: what each row is at most there for ever; None where that is not known.
         kind: what is known of g, and how it certifies.
@@ -65,6 +67,7 @@ class Player:
 
     def __init__(self, line: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
         self.encoded = {name: line[name] for name in ("player", "guarantee", "start")}
+        self.encoded["plant"] = line.get("plant")
         self.start: Point = vector(line["start"], len(line["start"]), "start")
         self.start_bounds: list[Fraction | None] = [None]
         self.kind: Kind = Unknown()
@@ -73,6 +76,9 @@ class Player:
         self.delay, self.turns, self.is_late = 0, 1, False
         self.ramp: list[Fraction] | Fraction | None = None
         self._kinds = {} if kinds is None else kinds
+        self.plant = None if line.get("plant") is None else Plant(line["plant"])
+        if self.plant is not None:
+            self.plant.refuse_more(line)
         self._read(line["player"])
 
     def _read(self, player: Any) -> None:

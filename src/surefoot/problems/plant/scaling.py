@@ -52,6 +52,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
@@ -196,7 +197,11 @@ class Scaling:
 
     def _enlarge(self, constant: PlantConstant) -> float:
         """Return a constant with the factor of recoveries, which leaves proved ones alone."""
-        return constant.value * (1.0 if constant.origin == "proved" else self.factor)
+        if constant.origin == "proved":
+            return constant.value
+        product = constant.value * self.factor
+        is_below = Fraction(product) < Fraction(constant.value) * Fraction(self.factor)
+        return math.nextafter(product, math.inf) if is_below else product
 
     def _enlarge_all(self, constants: Mapping[str, PlantConstant]) -> FloatArray:
         names = [each.name for each in self.plant.actuators]
