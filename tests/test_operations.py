@@ -156,7 +156,7 @@ def test_the_page_prints_what_it_says(followed):
     compared = [block for block in followed.blocks if block.expected is not None]
     for block in compared:
         assert block.printed == block.expected, f"{PAGE.name}, line {block.line}"
-    assert len(compared) >= 11
+    assert len(compared) == 12
     # Nothing else has failed: the service was killed, and an edited file is refused.
     assert followed.failed == ["137: wait $service", "3: surefoot serve hall.toml"]
 
@@ -184,13 +184,21 @@ def test_no_acknowledged_round_is_lost_by_a_kill(followed):
     assert {hour: kept.get(hour) for hour in told} == told
 
 
-def test_the_record_names_the_amendment(followed):
-    (said,) = [b.printed for b in followed.blocks if "(rounds|hot_spot|amend" in b.text]
-    assert "round 121: by E. Moser: limit.hot_spot.steepness.fan1 0.05942 -> 0.18" in said
-    page = (followed.folder / "hall.html").read_text(encoding="utf-8")
-    for words in ("E. Moser", "curve of the maker of the fans", "0.05942 -&gt; 0.18"):
-        assert words in page
+def test_the_checker_certifies_all_and_names_the_amendment(followed):
+    (checked,) = [b.printed for b in followed.blocks if "(certified|order)" in b.text]
+    code, verdict, order = checked.splitlines()
+    assert code == "exit code 0"
+    assert verdict.startswith("certified given 9 estimates: 168 of 168 rounds")
+    assert "121: amended by E. Moser, reason: curve of the maker of the fans" in order
+    assert "limit.hot_spot.steepness.fan1 0.05942 -> 0.18" in order
     rows = {row["round"]: row for row in followed.rounds()}
     assert rows["121"]["how"] == "amended"
     assert all(float(rows["121"][f"{name} [%]"]) == 100.0 for name in hall.NAMES)
-    assert {rows[str(t)]["certified"] for t in range(1, 121)} <= {"start", "yes"}
+    assert {row["certified"] for row in rows.values()} == {"yes"}
+
+
+def test_the_page_of_the_record_has_the_verdict_and_the_amendment(followed):
+    page = (followed.folder / "hall.html").read_text(encoding="utf-8")
+    assert "not certified" not in page
+    for words in ("E. Moser", "curve of the maker of the fans", "0.05942 -&gt; 0.18"):
+        assert words in page

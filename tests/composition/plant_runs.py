@@ -1,4 +1,4 @@
-"""Play a plant from its file, with orders at random; judge every set point that it asks for."""
+"""Play a plant from its file, with orders at random, and judge every set point asked for."""
 
 from __future__ import annotations
 

@@ -447,11 +447,14 @@ def test_a_step_too_long_for_a_relative_curvature_is_refused(tmp_path):
     assert "further than 1/L_1 from the last" in judge(tmp_path / "run", [first, second])[1][0]
 
 
+@pytest.mark.parametrize("second", [("anchor", 2, 0.0), ("last", 1, 1.0)], ids=lambda p: p[0])
 @pytest.mark.parametrize("g", [-LITTLE, LITTLE])
-def test_where_a_row_may_be_above_0_the_constants_of_the_others_certify_nothing(tmp_path, g):
+def test_where_a_row_may_be_above_0_the_constants_of_the_others_certify_nothing(
+    tmp_path, g, second
+):
     # Row 1 was read far below 0 where row 0 was above it: G_g of row 1 is that of feasible points.
     rows = [knowledge("hull", nu=0.0, noise=0.0) for _ in range(2)]
-    why = parts(hull(1, 0.0), hull(2, 0.0))
+    why = parts(hull(1, 0.0), hull(*second[1:]))
     rounds = [
         head("together", nu=0.0, noise=0.0, rows={"tuple": rows}),
         played(1, [-9.0, -0.75], right(0.25), parts(hull(1, 1.0), hull(1, 1.0))),
@@ -463,7 +466,9 @@ def test_where_a_row_may_be_above_0_the_constants_of_the_others_certify_nothing(
         assert is_right
     else:
         assert not is_right
-        assert said == ["NOT CERTIFIED: round 3: row 1: its anchor is round 2, which was not read"]
+        words = "row 1: its anchor is round 2, which was not read"
+        words = words if second[0] == "anchor" else "its action is not certified"
+        assert said[0].startswith(f"NOT CERTIFIED: round 3: {words}")
 
 
 def test_another_format_is_not_read_as_this_one(tmp_path):

@@ -10,7 +10,14 @@ from tests.controller._lines import forge
 from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pressure_at, pumps
 
 from surefoot import replay
-from surefoot.controller import Controller, Plant, PlantChangedError, PlantFleet, PremiseError
+from surefoot.controller import (
+    Controller,
+    Plant,
+    PlantChangedError,
+    PlantFleet,
+    PremiseError,
+    read_journal,
+)
 from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import decode
 from surefoot.problems.plant import PolicyDescription
@@ -370,6 +377,56 @@ def test_a_fleet_in_contexts_recovers_by_member(tmp_path):
         assert fleet.machine("b").left == 5
         assert not fleet.halted
     assert replay(path).is_same
+
+
+def test_members_of_a_fleet_have_every_limit_by_itself(tmp_path):
+    path, one = tmp_path / "halls.jsonl", hall()
+    with (
+        PlantFleet.of(replace(one, members={"a": one, "b": one}), journal=path) as fleet,
+        Plant.of(one) as alone,
+    ):
+        assert fleet.fleet.limits == len(one.limits) == 2
+        fleet.announce({"a": context_at(1), "b": context_at(1)})
+        alone.announce(context_at(1))
+        for t in range(1, 30):
+            points = fleet.ask()
+            assert points["a"] == alone.ask()
+            told = {
+                "readings": hall_at(points["a"], context_at(t)),
+                "wanted": {"fan1": 30.0, "fan2": 30.0},
+                "context": context_at(t + 1),
+            }
+            gap = told | {"readings": {"hot_spot": 20.0}}  # one limit without a reading
+            assert set(fleet.tell({"a": told, "b": gap if t == 9 else told}).values()) == {None}
+            alone.tell(**told)
+            bounds = fleet.bounds("a")
+            assert bounds == alone.bounds()
+            assert set(bounds) in ({limit.name for limit in one.limits}, set())
+        assert fleet.rounds == {"a": 30, "b": 30}
+        with pytest.raises(InvalidValueError, match="amend must keep every limit of a member in a"):
+            fleet.amend("a", hall(ramp=2.0), by="R. Roe", reason="new motors")
+    assert replay(path).is_same
+    assert not read_journal(path).members["a"].plant.one_limit
+
+
+def test_where_a_member_has_one_limit_all_of_its_fleet_have(tmp_path):
+    path = tmp_path / "halls.jsonl"
+    both = {"a": hall(), "b": hall(ramp=2.0)}
+    with PlantFleet.of(replace(hall(), members=both), journal=path) as fleet:
+        assert fleet.fleet.limits is None
+        fleet.announce({"a": context_at(1), "b": context_at(1)})
+        for t in range(1, 9):
+            told = {
+                name: {
+                    "readings": hall_at(at, context_at(t)),
+                    "wanted": WANTED,
+                    "context": context_at(t + 1),
+                }
+                for name, at in fleet.ask().items()
+            }
+            assert set(fleet.tell(told).values()) == {None}
+    assert replay(path).is_same
+    assert read_journal(path).members["a"].plant.one_limit
 
 
 @pytest.mark.parametrize(

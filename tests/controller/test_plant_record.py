@@ -257,6 +257,20 @@ def test_an_estimate_is_in_the_words_of_the_verdict(path):
     assert verdict.words == "certified given 1 estimate"
 
 
+def test_a_round_that_refutes_its_constants_is_not_called_certified(path):
+    steep = replace(
+        pumps(policy=RECOVER),
+        limits=(replace(pumps().limits[0], steepness={"speed": C(0.05, "estimated")}),),
+    )
+    with Plant.of(steep, journal=path) as plant:
+        for _ in range(5):
+            tell_pump(plant)
+    (verdict,) = judge_plants([read_journal(path)])
+    assert verdict.words == "certified given the constants of each piece, with 1 estimate"
+    assert [verdict.word_of(t) for t in range(2, 6)] == ["no", "yes", "yes", "yes"]
+    assert (verdict.refuted, verdict.code) == (1, 0)
+
+
 # --- fleets --------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,7 @@ from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Promises
 from surefoot.problems.plant import PlantDescription, read_plant
+from surefoot.problems.plant.player import has_rows
 
 __all__ = ["PlantFleet"]
 
@@ -110,7 +111,10 @@ class PlantFleet:
     ) -> Self:
         """Return a fleet before its first round; the arguments are those of :meth:`Plant.of`."""
         _need_members(plant)
-        machines = {name: Machine.of(each, one_limit=True) for name, each in plant.members.items()}
+        members = plant.members.items()
+        # Columns have as many limits for each member.
+        one_limit = not all(has_rows(each) for each in plant.members.values())
+        machines = {name: Machine.of(each, one_limit=one_limit) for name, each in members}
         runs = {name: machine.run() for name, machine in machines.items()}
         fleet = Fleet.of_runs(runs, journal=journal, rotate=plant.service.rotate)
         return cls(fleet, plant, machines, on_round, on_alarm)
@@ -317,7 +321,13 @@ class PlantFleet:
         """Change what is known of a member, in the same journal: it begins anew at its start."""
         check_text(by, "by")
         check_text(reason, "reason")
-        after, amendment = self.machine(member).amend(plant, by, reason)
+        before = self.machine(member)
+        after, amendment = before.amend(plant, by, reason)
+        if after.has_rows != before.has_rows:
+            raise InvalidValueError(
+                "amend must keep every limit of a member in a column of its own, got a plant whose "
+                "limits count as one: with contexts or changes, Theorem R has a ramp for one limit"
+            )
         self.fleet.amend({member: amendment})
         self._machines[member] = after
         self._announce_again((member,))
@@ -340,7 +350,7 @@ class PlantFleet:
             plant: its description, with the actuators, contexts and limits of the others.
             reason: in words, for the journal.
         """
-        machine = Machine.of(plant, one_limit=True)
+        machine = Machine.of(plant, one_limit=self.fleet.limits is None)
         self.fleet.add_run(name, machine.run(), reason)
         self._machines[name], self._places[name] = machine, None
 
@@ -389,11 +399,13 @@ class PlantFleet:
     ) -> dict[str, Any]:
         """Return the columns of a call, with NaN where nothing was measured."""
         columns: dict[str, Any] = {}
-        d = self.fleet.dimension
+        d, limits = self.fleet.dimension, self.fleet.limits
+        several = () if limits is None else (limits,)
         first = next(iter(before.values()))[0].first
-        nothing = {"constraint_value": np.nan, first: np.zeros(d), "action": np.full(d, np.nan)}
+        nothing = {"constraint_value": np.full(several, np.nan)}
+        nothing |= {first: np.zeros(d), "action": np.full(d, np.nan)}
         if any("constraint_subgradient" in report.arguments for report in reports.values()):
-            nothing["constraint_subgradient"] = np.full(d, np.nan)
+            nothing["constraint_subgradient"] = np.full((*several, d), np.nan)
         if not any("action" in report.arguments for report in reports.values()):
             del nothing["action"]
         for name, otherwise in nothing.items():
@@ -470,7 +482,10 @@ def _in_order(names: tuple[str, ...], table: Mapping[str, Any]) -> list[str]:
 def _machines_of(runs: Mapping[str, Run], plant: PlantDescription) -> dict[str, Machine]:
     """Return the machines of a journal, by what it says of them."""
     members = plant.members
-    return {n: Machine.of_run(run, members.get(n), one_limit=True) for n, run in runs.items()}
+    return {
+        name: Machine.of_run(run, members.get(name), one_limit=not run.needs.separately)
+        for name, run in runs.items()
+    }
 
 
 def _find_differences(machines: Mapping[str, Machine], plant: PlantDescription) -> list[Difference]:

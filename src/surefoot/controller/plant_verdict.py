@@ -24,6 +24,7 @@ class PlantVerdict:
         rounds: how many there are.
         certified: how many of them were certified before they were used.
         starts: how many were not, at a declared start.
+        refuted: how many refuted the constants that they were certified by.
         unchecked: how many were not judged.
         sentence: what the checker says of a journal that it does not certify; else empty.
         code: the exit code of the checker, for the whole file.
@@ -36,6 +37,7 @@ class PlantVerdict:
     rounds: int
     certified: int
     starts: int
+    refuted: int
     unchecked: int
     sentence: str
     code: int
@@ -46,17 +48,18 @@ class PlantVerdict:
     def words(self) -> str:
         """The verdict in words: "proved" is said by nobody who counts on an estimate.
 
-        >>> PlantVerdict("certified", 2, 3, 2, 1, 0, "", 0, "", None).words
+        >>> PlantVerdict("certified", 2, 3, 2, 1, 0, 0, "", 0, "", None).words
         'certified given 2 estimates'
         """
-        given = f"{self.estimates} estimate{'s'[: self.estimates != 1]}" if self.estimates else ""
-        if self.word == "certified" and self.judgement is not None and self.judgement.refuted:
-            return f"certified given the constants of each piece{f', with {given}' * bool(given)}"
-        if self.word == "certified" and given:
-            return f"certified given {given}"
-        return {"not checked": "certified in part, the rest is not checked"}.get(
-            self.word, self.word
-        )
+        if self.word == "not certified":
+            return self.word
+        n, words = self.estimates, "certified" if self.word == "certified" else "certified in part"
+        given = f"{n} estimate{'s'[: n != 1]}" if n else ""
+        if self.refuted:
+            words += " given the constants of each piece" + (f", with {given}" if given else "")
+        elif given:
+            words += f" given {given}"
+        return words if self.word == "certified" else f"{words}; the rest is not checked"
 
     def word_of(self, t: int) -> str:
         """Return what is found of a round: "yes", "no", "start" or "not checked"."""
@@ -82,6 +85,7 @@ class PlantVerdict:
             rounds=n,
             certified=words.count("yes"),
             starts=words.count("start"),
+            refuted=0 if judgement is None else len(judgement.refuted),
             unchecked=unchecked,
             sentence=report.said[0] if is_wrong else "",
             code=report.code,

@@ -341,7 +341,8 @@ class _Reading:
             record.errors, record.promises, record.member = error, promises, name
             record.run = self.runs[name] = self.runs.get(name, 0) + 1
             if "plant" in player:
-                record.plant = PlantRecord.of(player["plant"], one_limit=name is not None)
+                one_limit = name is not None and not _has_rows(player["player"])
+                record.plant = PlantRecord.of(player["plant"], one_limit=one_limit)
             self.place_of[name] = len(self.records)
             self.records.append(record)
             errors.append(error)
@@ -645,6 +646,12 @@ def _round_in(
         row = so_far.plant.take_round(row, breaches, line.get("why", {}).get("causes", ()))
     so_far.origin, so_far.context = row.how, _place_in(line.get("context"))
     return row
+
+
+def _has_rows(player: Any) -> bool:
+    """Return whether a player takes every one of several limits separately."""
+    known = player.get("knowledge") if isinstance(player, Mapping) else None
+    return isinstance(known, Mapping) and "rows" in known
 
 
 def _readings_in(line: Mapping[str, Any]) -> FloatArray | None:

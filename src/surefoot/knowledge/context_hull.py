@@ -316,7 +316,9 @@ class ContextHull(LipschitzHull):
             return sentences + self.check_start_bound(t, reading, ALARM_NOISES * noise)
         region = ContextRegion(self, memory, reading.errors)
         limit = region.bound(x)  # infinite if nothing was certified
-        rounds = map(_name, region.certificate(x).rounds) if limit < math.inf else ()
+        if not reading.g - reading.errors.value > limit + ALARM_NOISES * noise:
+            return sentences
+        rounds = map(_name, region.certificate(x).rounds)
         words = f"G_g = {self.G_g:.6g} or {self.context.suspect} is wrong"
         words += f" (by {' and '.join(rounds)})"
         return sentences + check_bound(t, reading, limit, ALARM_NOISES * noise, words)

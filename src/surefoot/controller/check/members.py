@@ -55,8 +55,11 @@ class Judgement(NamedTuple):
     refuted: frozenset[int] = frozenset()
 
     def word(self, t: int) -> str:
-        """Return what is found of a round: "yes", "no", "start" or "not checked"."""
-        if t == self.wrong:
+        """Return what is found of a round: "yes", "no", "start" or "not checked".
+
+        A round whose own reading refuted its constants was not certified by true ones.
+        """
+        if t == self.wrong or t in self.refuted:
             return "no"
         if t > self.rounds or t in self.unchecked:
             return "not checked"

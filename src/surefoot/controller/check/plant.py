@@ -4,8 +4,8 @@ A header, a new member and an amendment say what the plant file says, in enginee
 factor on every constant that is not proved. From that the constants follow in exact rationals. Let
 limit j keep h_j <= b_j (or >=), with the margin m_j at the start, the meter error e_j, and a change
 of h_j by at most L_ij per unit of actuator i, R_jk per unit of context k, and v_j per minute. With
-s_j the largest power of two up to m_j, a_i the power of two of the actuator, with which the domain
-is that of the file, and T minutes a round,
+s_j the largest power of two up to m_j, a_i a power of two for the actuator (any would do; here it
+is that of the file's domain), and T minutes a round,
 
 ==============  ==================================  ==============================================
 of the player   must be                             where

@@ -79,7 +79,10 @@ class RunOfRow:
         self.readings: Mapping[int, Reading] = ByRound(run.readings, self.cut)
         self.proofs: Mapping[int, Bounds] = ByRound(run.proofs, self._own)
         x, bounds = run.here
-        self.here = (x, None if bounds is None else self._own(bounds))
+        reading, is_proved = run.readings.get(run.t - 1), run.t - 1 in run.proofs
+        was_feasible = is_proved or (reading is not None and reading.is_feasible)
+        is_usable = bounds is not None and (was_feasible or max(bounds) <= 0)
+        self.here = (x, self._own(bounds) if bounds is not None and is_usable else None)
 
     def _own(self, bounds: Bounds) -> Bounds:
         return [bounds[self.row]]

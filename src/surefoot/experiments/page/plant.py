@@ -195,6 +195,8 @@ def _count(record: Any, verdict: Any) -> Iterator[str]:
     words = f"Certified before they were used: {verdict.certified:,} of {_many(n, 'set point')}"
     if verdict.starts:
         words += f"; at the declared start: {verdict.starts:,}"
+    if verdict.refuted:
+        words += f"; refuted by their own reading: {verdict.refuted:,}"
     if verdict.unchecked:
         words += f"; not checked: {verdict.unchecked:,}"
     yield f"{words}."
