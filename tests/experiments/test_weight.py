@@ -36,4 +36,4 @@ def test_a_sweep_of_two_cells_visits_few_files(tmp_path):
     finally:
         sys.setprofile(None)
     assert outcome.done == 2
-    assert len(visited) <= 44, sorted(visited)
+    assert len(visited) <= 45, sorted(visited)  # TOML has one writer, that of plant files too

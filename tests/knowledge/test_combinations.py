@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surefoot import Feedback
-from surefoot.core.plain import decode, encode, json_plain
+from surefoot.core.plain import decode, encode, name_parts
 from surefoot.knowledge import (
     AnnouncedDrift,
     Choices,
@@ -176,7 +176,7 @@ def test_the_reason_has_a_part_for_every_row():
     assert list(reason.facts)[:-1] == list(first.facts)
     assert reason.room == 0.25
     assert decode(encode(reason)) == reason
-    assert json_plain(reason)["rows"][1]["beta"] == 1.0
+    assert name_parts(reason)["rows"][1]["beta"] == 1.0
     alone = Together(rows=rows[:1])
     _, region = see(alone, alone.init(x), x, g[:1], s[:1])
     assert str(region.certificate(p)).endswith("(this is the only one)")

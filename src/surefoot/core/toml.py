@@ -114,8 +114,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise TomlError(f"has a key of more than {MOST_PARTS} parts", line)
     try:
         return tomllib.loads(text)
-    except RecursionError as error:
-        raise TomlError("has tables or lists nested too deeply") from error
+    except RecursionError:
+        pass  # what is raised below has no cause of thousands of frames
     except ValueError as error:  # also for a whole number of too many digits
         place = _PLACE.search(str(error))
         words = str(error)[: place.start()] if place else str(error).partition(":")[0]
@@ -125,6 +125,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         if place[1] is None:
             raise TomlError(f"{sentence} at its end", text.count("\n") + 1) from error
         raise TomlError(f"{sentence} (column {place[2]})", int(place[1])) from error
+    raise TomlError("has tables or lists nested too deeply")
 
 
 def _begin_small(sentence: str) -> str:

@@ -200,7 +200,7 @@ def test_the_wheel_has_every_piece_of_the_page(monkeypatch):
     files = {Path(f).relative_to(build.build_lib).as_posix() for f in build.get_outputs(False)}
     here = ROOT / "src" / "surefoot" / "experiments" / "page"
     pieces = [p.name for p in here.iterdir() if p.suffix in (".html", ".css", ".js")]
-    assert len(pieces) == 6
+    assert len(pieces) == 7
     assert {f"surefoot/experiments/page/{name}" for name in pieces} <= files
     assert "surefoot/experiments/figures/paper.mplstyle" in files
     assert {"surefoot/kernel/c/surefoot.h", "surefoot/py.typed"} <= files
