@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surefoot import replay
-from surefoot.controller import Plant, PremiseError
+from surefoot.controller import Plant, PlantFleet, PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.check import Report, check
 from surefoot.core.errors import InvalidValueError, SurefootError
 from surefoot.problems.plant import PlantDescription, ServiceDescription, write_plant
-from tests.composition.plants import PlantWorld, Scenario
+from tests.composition.plants import PlantWorld, Scenario, draw_scenario
 
-__all__ = ["ORDERS", "PlantOutcome", "play_plant"]
+__all__ = ["ORDERS", "PlantOutcome", "play_fleet", "play_plant"]
 
 ORDERS = {
     "hold": 2.0,
@@ -320,3 +320,76 @@ class _PlantRun:
             if max(self.world.excess(own)) < 0:
                 return own
         return points
+
+
+def play_fleet(rng: np.random.Generator, folder: Path, *, rounds: int) -> tuple[list[str], Report]:
+    """Play a fleet of three machines of one kind, of which one has estimates that are too small.
+
+    Args:
+        rng: of all that is random.
+        folder: for its journal.
+        rounds: how many calls there are.
+
+    Returns:
+        What must not be, and the report of the checker.
+    """
+    first = draw_scenario(rng, recovers=True, limits=int(rng.integers(1, 3)))
+    scenarios = {"a": first._replace(plant=first.times(0.25), short=4.0), "b": first, "c": first}
+    worlds = {name: PlantWorld(scenario, rng) for name, scenario in scenarios.items()}
+    plants = {name: scenario.plant for name, scenario in scenarios.items()}
+    journal, findings = folder / "fleet.jsonl", list[str]()
+    service = ServiceDescription(rotate="30 kB")
+    fleet = PlantFleet.of(replace(first.plant, members=plants, service=service), journal=journal)
+    logging.disable(logging.CRITICAL)
+    try:
+        if first.plant.contexts:
+            fleet.announce({name: world.told_context for name, world in worlds.items()})
+        for t in range(1, rounds + 1):
+            _order_fleet(fleet, rng, t)
+            told = {}
+            for name, points in fleet.ask().items():
+                world, is_told = worlds[name], rng.random() < 0.9
+                over = max(world.excess(points))
+                if fleet.explain(name).is_proven and over > 0 and name != "a":
+                    findings.append(f"violation: {name}, round {t}: {float(over):.3g}")
+                if is_told or rng.random() < 0.5:
+                    told[name] = _report_of(world, points, is_missing=not is_told)
+            for name, answer in fleet.tell(told).items():
+                if answer is not None:
+                    findings.append(f"rejected: {name}, round {t}: {answer}")
+    finally:
+        logging.disable(logging.NOTSET)
+        fleet.close()
+    return findings, check(str(journal))
+
+
+def _order_fleet(fleet: PlantFleet, rng: np.random.Generator, t: int) -> None:
+    """Give orders to members, once in a while."""
+    name = str(rng.choice(fleet.names))
+    if rng.random() < 0.05:
+        fleet.hold("a look", (name,))
+    elif rng.random() < 0.05:
+        fleet.retreat("a storm", (name,))
+    elif rng.random() < 0.3:
+        for halted in fleet.halted:
+            try:
+                fleet.resume("go on", (halted,))
+            except InvalidValueError as error:
+                if "what was contradicted is" not in str(error):
+                    raise
+
+
+def _report_of(world: PlantWorld, points: dict[str, float], *, is_missing: bool) -> dict[str, Any]:
+    """Return what a machine reports of a round, with the context of the next."""
+    plant, rng = world.plant, world.rng
+    told: dict[str, Any] = {"readings": world.read(points), "missing": is_missing}
+    if plant.role == "filter":
+        told["wanted"] = {a.name: float(rng.uniform(a.low, a.high)) for a in plant.actuators}
+    else:
+        told["cost_slopes"] = {a.name: float(rng.normal()) for a in plant.actuators}
+    if plant.has_slopes:
+        told["slopes"] = world.slopes(points)
+    world.pass_by()
+    if world.context and rng.random() < 0.9:
+        told["context"] = world.told_context
+    return told

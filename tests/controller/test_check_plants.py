@@ -67,16 +67,19 @@ def of_kind(found, kind):
 def test_the_constants_of_a_plant_are_printed_in_its_units(tmp_path):
     report = check(str(pumped(tmp_path / "run")))
     assert report.said == ["certified: 7 of 8 rounds; the first is the start"]
-    assert report.constants[:2] == (
+    assert report.constants[:3] == (
+        "plant: from round 1: rounds of 1.0 min, speed from 25.0 to 50.0 Hz starting at 50.0, "
+        "on_contradiction retreat, on_missing hold, recoveries 3",
         "plant: from round 1: pressure is at least 2.5 bar, meter_error 0.02 bar (given), "
         "start_margin 0.5 bar (given), steepness.speed 0.12 bar per Hz (given)",
         "plant: from round 1: none is an estimate",
     )
-    assert report.constants[2].startswith("constants: from round 1: RegionFilter(")
+    assert report.constants[3].startswith("constants: from round 1: RegionFilter(")
     report = check(str(heated(tmp_path / "hall")))
     assert report.code == 0
     assert report.said[0].startswith("certified given 2 estimates: 40 of 40 rounds")
-    (limit, count) = report.constants[:2]
+    (parts, limit, count) = report.constants[:3]
+    assert "outside from -20.0 to 40.0 degC by 0.1 per minute, load from 0.4 to 1.3 MW" in parts
     assert "steepness.fan1 0.12 degC per % (estimated), steepness.fan2 0.1 degC per %" in limit
     assert "rise.outside 0.2 degC per degC (given)" in limit
     assert count == "plant: from round 1: 2 are estimates"

@@ -64,6 +64,13 @@ class Actuator(NamedTuple):
     step: float
     can_be_off: bool
 
+    def __str__(self) -> str:
+        words = f"{self.name} from {self.low!r} to {self.high!r} {self.unit}"
+        words += " or off" if self.can_be_off else ""
+        words += f" in steps of {self.step!r}" if self.step else ""
+        words += "" if self.ramp is None else f" by {self.ramp!r} per minute"
+        return f"{words} starting at {self.start!r}"
+
     @property
     def width(self) -> float:
         """How far its set points are apart at most."""
@@ -84,6 +91,10 @@ class Context(NamedTuple):
     low: float
     high: float
     changes: float | None
+
+    def __str__(self) -> str:
+        pace = "" if self.changes is None else f" by {self.changes!r} per minute"
+        return f"{self.name} from {self.low!r} to {self.high!r} {self.unit}{pace}"
 
 
 class Rise(NamedTuple):
@@ -180,8 +191,10 @@ class Description:
 
     @property
     def words(self) -> list[str]:
-        """The constants in engineering units, a sentence for each limit, and the estimates."""
-        said = []
+        """All numbers in engineering units, a sentence for each limit, and the estimates."""
+        parts = [f"rounds of {self.minutes!r} min", *map(str, (*self.actuators, *self.contexts))]
+        parts += [f"{name} {value}" for name, value in sorted(self.table["policy"].items())]
+        said = [", ".join(parts)]
         for limit in self.limits:
             sense = "at most" if limit.is_most else "at least"
             parts = [f"{limit.name} is {sense} {limit.bound!r} {limit.unit}"]
