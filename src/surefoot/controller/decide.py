@@ -185,7 +185,7 @@ class Round:
     def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
         reading = self.reading
-        bounds = self.run.bound_reading(reading)
+        bounds = self.run.bound_reading(self.loop.state, reading)
         return None if bounds is None else Anchor(reading.action, bounds[1], self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
@@ -198,7 +198,18 @@ class Round:
     @property
     def own_bound(self) -> float:
         """The bound at the user's own action; at most 0 if only the sum of g counts."""
-        return self._judge(self.bound_by_reading(0.0))
+        bound = self.bound_by_reading(0.0)
+        if bound > 0 and self.run.remembers and self._was_certified:
+            bound = 0.0  # what a reading that lags cannot show
+        return self._judge(bound)
+
+    @property
+    def _was_certified(self) -> bool:
+        """Whether the user's own action was in the region of the action that was asked for."""
+        loop, action = self.loop, self.input.feedback.action
+        region = None if loop.info is None else loop.info.region
+        stands = region is not None and action is not None and not loop.is_refuted
+        return stands and bool(region.contains(action))
 
     def _judge(self, bound: float) -> float:
         """Return the bound by which an action counts as a violation, where it is above 0."""
@@ -214,6 +225,8 @@ class Round:
         measurement = self.measurement
         if measurement is None or not self.run.may_play(measurement.x):
             return anchor
+        if anchor is not None and self.run.remembers and not self.drift:
+            return anchor  # the plant was at rest when it was measured
         value = measurement.level(self.t, self.drift)
         if anchor is None:
             return measurement if value < 0 else None
@@ -347,8 +360,9 @@ class Round:
         why: PlainTable = {"causes": list(causes)}
         if policy not in ("hold", "retreat") or self.input.worst is None:
             return self._end_step(state, info, breaches, why)
-        # An action that was not measured has no bound then, and is not held.
-        bound = self.bound_by_reading(math.inf)
+        # An action that was not measured has no bound then, and is not held; nor is one whose
+        # reading lags, by what the refuted constant said.
+        bound = math.inf if run.remembers else self.bound_by_reading(math.inf)
         how: How = "held" if policy == "hold" and bound < math.inf else "retreated"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
         breaches = [*breaches, *self._shifted_anchor()]
@@ -412,7 +426,7 @@ class Round:
             return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
         if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
-        bounds = self.run.bound_reading(self.reading)
+        bounds = self.run.bound_reading(self.loop.state, self.reading)
         if bounds is None or not bounds[0] > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
@@ -480,6 +494,8 @@ class Round:
         # The user's own action has no bound but its reading.
         before = loop.bound(run) if self.input.feedback.action is None else math.inf
         bound, policy = self.bound_by_reading(before), run.on_missing
+        if run.remembers:
+            bound = math.inf if loop.is_refuted else min(bound, before)
         # An action that assumes an estimate may violate, and is not held without a reading.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         how: How = "retreated" if policy == "retreat" or guessed else "held"
@@ -575,7 +591,7 @@ class Round:
         Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
-        bounds = self.run.bound_reading(reading)
+        bounds = self.run.bound_reading(self.loop.state, reading)
         if anchor is None or bounds is None or not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
@@ -603,9 +619,9 @@ class Round:
         is_other = self.input.feedback.action is not None or self.reading.age > 0
         if is_other or run.has_estimate or knowledge.kind == "cumulative":
             return []
-        error = run.errors.of_round(self.input.feedback).value
+        least = run.bound_reading(loop.state, self.input.feedback)
         noise = ALARM_NOISES * float(np.max(knowledge.noise(len(loop.x))))
-        if not worst - error > bound + noise:
+        if least is None or not least[0] > bound + noise:
             return []
         sentence = (
             f"round {self.t}: g = {worst:.6g} is above its certified bound {bound:.3g}, in a loop "
@@ -685,8 +701,8 @@ class Round:
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
         feedback = self.input.feedback
-        least = self.run.bound_reading(feedback)
-        earlier = self.run.bound_reading(feedback._replace(constraint_value=before))
+        least = self.run.bound_reading(self.loop.state, feedback)
+        earlier = self.run.bound_reading(self.loop.state, feedback._replace(constraint_value=before))
         was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
         since = self.t - halt.round
         if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):
@@ -864,4 +880,14 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
-    return then.begin(t)._replace(proof=way, cut=False)
+    after = then.begin(t)
+    if then.remembers:  # the plant comes from what was played before
+        state, known, reach = after.state, then.knowledge, getattr(run.knowledge, "reach", None)
+        if known is None or reach is None:
+            raise InvalidValueError(
+                f"player must come after one that knows how far its actions reach, because "
+                f"readings of {then.name} lag behind the action, got {run.name} before it"
+            )
+        memory = known.unsettle(state.memory, float(np.max(reach)))
+        after = after._replace(state=state._replace(memory=memory))
+    return after._replace(proof=way, cut=False)
