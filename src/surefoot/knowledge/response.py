@@ -45,14 +45,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.parameters import Declared, anything, flag, nonnegative, positive, share
+from surefoot.core.forms import Extended, NonNegative, Span
+from surefoot.core.parameters import Declared, anything, flag, nonnegative, positive
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array
 
@@ -77,10 +78,10 @@ class Lag(NamedTuple):
     """
 
     x: Array
-    modes: Array
-    moves: Array
-    ahead: float
-    error: float
+    modes: Annotated[Array, Span(0)]
+    moves: Annotated[Array, Span(0)]
+    ahead: NonNegative
+    error: Annotated[float, Span(0), Extended]
 
 
 class Response(Declared):
@@ -116,7 +117,7 @@ class Response(Declared):
     gains: Any = anything("one number > 0 per mode", default=None)
     dead_time: float = nonnegative(default=0.0)
     window: float = nonnegative(default=0.0)
-    at_once: float = share(default=0.0)
+    at_once: float = nonnegative(default=0.0)
     through: bool = flag(default=False)
 
     def __post_init__(self) -> None:
@@ -126,6 +127,8 @@ class Response(Declared):
             if given is not None:
                 object.__setattr__(self, name, _read(given, name))
         modes = max(len(self.time_constants), 1)
+        if not self.at_once < 1.0:
+            raise checks.invalid("at_once", "below 1, or there is no inertia", self.at_once)
         if self.shares is not None and self.gains is not None:
             rule = "None where gains are given, which say how far each mode moves"
             raise checks.invalid("shares", rule, self.shares)

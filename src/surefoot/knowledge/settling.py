@@ -51,7 +51,7 @@ from surefoot.core import checks
 from surefoot.core.arrays import round_up
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import Feedback
-from surefoot.core.forms import Count
+from surefoot.core.forms import Count, NonNegative
 from surefoot.core.parameters import anything
 from surefoot.core.types import Array, Certificate, Number
 from surefoot.knowledge.anchor import Anchor
@@ -74,14 +74,12 @@ class SettlingMemory(NamedTuple):
         part: the memory of the knowledge of g at rest.
         lag: what readings may miss of the moves so far.
         read_error: the lag of the last reading.
-        sharpest: the reading with the least lag.
     """
 
     rounds: Count
     part: Memory
     lag: Lag
-    read_error: float
-    sharpest: Anchor | None
+    read_error: NonNegative
 
 
 class SettlingCertificate(NamedTuple):
@@ -346,19 +344,16 @@ class Settling(Knowledge):
 
     def first(self, x1: Array) -> SettlingMemory:
         """Return the memory before the first round, of a plant at rest."""
-        return SettlingMemory(0.0, self.at_rest.init(x1), self.response.begin(x1), 0.0, None)
+        return SettlingMemory(0.0, self.at_rest.init(x1), self.response.begin(x1), 0.0)
 
     def learn(self, memory: SettlingMemory, reading: Reading) -> SettlingMemory:
         """Return the memory after a reading."""
         lag = self.lag_after(memory, reading.x)
         lagging = self._lagging(reading, lag.error)
         if not memory.rounds and lag.error > 0.0 and not self._shows_start(lagging):
-            return memory._replace(lag=lag)
+            return memory._replace(lag=lag, read_error=lag.error)
         part = self.at_rest.observe(memory.part, lagging)
-        best, t = memory.sharpest, memory.rounds + 1.0
-        if best is None or lag.error <= best.value:
-            best = Anchor(reading.x, lag.error, t)
-        return SettlingMemory(t, part, lag, lag.error, best)
+        return SettlingMemory(memory.rounds + 1.0, part, lag, lag.error)
 
     def _shows_start(self, lagging: Reading) -> bool:
         """Return whether the first reading shows that the start is strictly feasible."""
@@ -376,12 +371,13 @@ class Settling(Knowledge):
     def certify(self, memory: SettlingMemory, errors: Errors) -> Region:
         """Return the certified actions of the knowledge at rest; the start until it has settled."""
         lag, margin = memory.read_error, self.margin
+        wider = self._wider(errors, lag)
         if not memory.rounds:
             standing = self.at_rest.standing(memory.lag.x)
             bound = math.inf if standing is None else float(standing.value)
             reason = "the start, until the plant has settled there"
-            return OnePoint(0.0, memory.lag.x, bound, errors, reason)
-        part = self.at_rest.region(memory.part, self._wider(errors, lag))
+            return OnePoint(0.0, memory.lag.x, bound, wider, reason)
+        part = self.at_rest.region(memory.part, wider)
 
         def certify(reason: Any) -> Certificate:
             bound = min(round_up(reason.bound - margin), 0.0) if margin else reason.bound
