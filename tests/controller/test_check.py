@@ -427,7 +427,7 @@ NEW_FORGERIES = {
         "off the grid by a bit": nudge(2.0**-52),
         "another step": lambda found: known(found)["domain"].update(step=[0.07, 0.1]),
         "no step": lambda found: known(found)["domain"].pop("step"),
-        "a smaller box": lambda found: known(found)["domain"]["inside"].update(upper=[0.2, 0.2]),
+        "a smaller box": lambda found: known(found)["domain"].update(most=[0.2, 0.2]),
     },
     "on any grid": {"off the grid": nudge(1e-9)},
     "relative": {
