@@ -199,9 +199,15 @@ class Round:
     def own_bound(self) -> float:
         """The bound at the user's own action; at most 0 if only the sum of g counts."""
         bound = self.bound_by_reading(0.0)
-        if bound > 0 and self.run.remembers and self._was_certified:
+        if bound > 0 and self.run.remembers and (self._was_certified or self._stands):
             bound = 0.0  # what a reading that lags cannot show
         return self._judge(bound)
+
+    @property
+    def _stands(self) -> bool:
+        """Whether the round was played at a start that is feasible in every round."""
+        standing = self.run.standing
+        return standing is not None and bool((self.here.x == standing.x).all())
 
     @property
     def _was_certified(self) -> bool:

@@ -37,7 +37,7 @@ after a step, and y above 0 in between.
 Rounding. All terms are at least 0, so that relative errors add up. With n coordinates and u =
 2^-53, a length has less than (n + 4)u, and a move of the sums a few u more: every move is multiplied
 by 1 + 2(n + 16)u, and the sum by 1 + 2(m + 8)u for m terms. Underflow loses less than 1e-307 in all:
-1e-290 is added to what moved. Ratios and the table are rounded up by 2^-48.
+1e-290 is added to what moved. Ratios and the table are rounded up by 2^-40.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ import numpy as np
 from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
-from surefoot.core.forms import Extended, NonNegative, Span
+from surefoot.core.forms import NonNegative, Span
 from surefoot.core.parameters import Declared, anything, flag, nonnegative, positive
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array
 
 __all__ = ["Lag", "Response"]
 
-_UP = 1.0 + 2.0**-48
+_UP = 1.0 + 2.0**-40
+"""An exponent of at most 700 is rounded by less, relative to its exponential."""
 _LOST = 1e-290
 """More than all that underflow may take from a lag."""
 _LONGEST = 4096
@@ -81,7 +82,7 @@ class Lag(NamedTuple):
     modes: Annotated[Array, Span(0)]
     moves: Annotated[Array, Span(0)]
     ahead: NonNegative
-    error: Annotated[float, Span(0), Extended]
+    error: NonNegative
 
 
 class Response(Declared):
@@ -218,7 +219,8 @@ class Response(Declared):
         within = np.maximum(window - after, 0.0)  # of the window, from before the step
         if tau and window:
             since = np.maximum(after - window, 0.0)
-            left = (tau * (np.exp(-since / tau) - np.exp(-after / tau)) + within) / window
+            fall = -np.exp(-since / tau) * np.expm1((since - after) / tau)
+            left = (tau * fall + within) / window
         elif tau:
             left = np.exp(-after / tau)
         else:
@@ -282,7 +284,7 @@ class Response(Declared):
             G_g: the Lipschitz constant of g; not used with gains.
         """
         step = length if self.gains is not None else G_g * length
-        return lag._replace(ahead=lag.ahead + step, error=math.inf)
+        return lag._replace(ahead=lag.ahead + step)
 
     def _advance(self, lag: Lag, x: Array, step: float, drift: float) -> Lag:
         up = 1.0 + 2.0 * (len(x) + 16) * UNIT

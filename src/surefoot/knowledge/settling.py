@@ -32,7 +32,7 @@ mean of g, and V = 0 is enough.
 **Counterexamples.** *Not at rest:* with two modes of share 1/2, ratios 9/10 and 1/10, at 1 and
 -3/2, y is -1/4, and after g = -1/10 in every round +0.325. *Contexts* that do not pass through the
 inertia: let q jump from -1 to 0 while x answers; y is +1 a moment later. *Others' actions* count as
-moves, so that all must be told.
+moves, so that all must be reported, and :math:`G_g` must hold between them, feasible or not.
 
 What a refuted constant leaves: nothing, because the lag rests on :math:`G_g`. A reading of at most 0
 does not show that its action may stay. Only a start with a ``start_bound`` stands.
@@ -40,7 +40,6 @@ does not show that its action may stay. Only a start with a ``start_bound`` stan
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -74,12 +73,14 @@ class SettlingMemory(NamedTuple):
         part: the memory of the knowledge of g at rest.
         lag: what readings may miss of the moves so far.
         read_error: the lag of the last reading.
+        read_upper: what g is at most at the start, by the last reading before it has settled there.
     """
 
     rounds: Count
     part: Memory
     lag: Lag
     read_error: NonNegative
+    read_upper: float
 
 
 class SettlingCertificate(NamedTuple):
@@ -154,12 +155,11 @@ class Settling(Knowledge):
             object.__setattr__(self, "errors", part.errors)
         if self.domain is None:
             object.__setattr__(self, "domain", part.domain)
-        if not self.convex or not part.convex:
-            object.__setattr__(self, "convex", False)
+        object.__setattr__(self, "convex", self.convex and part.convex)
         self._check_part(part)
-        if part.errors != self.errors or part.domain is not self.domain:
-            changes: dict[str, Any] = {"errors": self.errors, "domain": self.domain}
-            object.__setattr__(self, "knowledge", replace(part, **changes))
+        shared = {"errors": self.errors, "domain": self.domain, "convex": self.convex}
+        changes = {name: own for name, own in shared.items() if getattr(part, name) is not own}
+        object.__setattr__(self, "knowledge", replace(part, **changes))
         super().__post_init__()
         if response.gains is not None and self.errors.drifts:
             raise checks.invalid(
@@ -295,6 +295,8 @@ class Settling(Knowledge):
         """What must be true for certificates to be right, one phrase each."""
         words = [*self.knowledge.premises, self.response.describe(), "the plant does not overshoot"]
         words.append("the plant is at rest at the start, and every action is reported")
+        if self.response.gains is None:
+            words.append("G_g holds between all actions, also infeasible ones of somebody else")
         if self.errors.drifts:
             how = "through the same inertia" if self.response.through else "no slower than actions"
             words.append(f"drift shows {how}")
@@ -344,16 +346,17 @@ class Settling(Knowledge):
 
     def first(self, x1: Array) -> SettlingMemory:
         """Return the memory before the first round, of a plant at rest."""
-        return SettlingMemory(0.0, self.at_rest.init(x1), self.response.begin(x1), 0.0)
+        return SettlingMemory(0.0, self.at_rest.init(x1), self.response.begin(x1), 0.0, 0.0)
 
     def learn(self, memory: SettlingMemory, reading: Reading) -> SettlingMemory:
         """Return the memory after a reading."""
         lag = self.lag_after(memory, reading.x)
         lagging = self._lagging(reading, lag.error)
         if not memory.rounds and lag.error > 0.0 and not self._shows_start(lagging):
-            return memory._replace(lag=lag, read_error=lag.error)
+            upper = float(lagging.upper)
+            return memory._replace(lag=lag, read_error=lag.error, read_upper=upper)
         part = self.at_rest.observe(memory.part, lagging)
-        return SettlingMemory(memory.rounds + 1.0, part, lag, lag.error)
+        return SettlingMemory(memory.rounds + 1.0, part, lag, lag.error, 0.0)
 
     def _shows_start(self, lagging: Reading) -> bool:
         """Return whether the first reading shows that the start is strictly feasible."""
@@ -374,7 +377,7 @@ class Settling(Knowledge):
         wider = self._wider(errors, lag)
         if not memory.rounds:
             standing = self.at_rest.standing(memory.lag.x)
-            bound = math.inf if standing is None else float(standing.value)
+            bound = memory.read_upper if standing is None else float(standing.value)
             reason = "the start, until the plant has settled there"
             return OnePoint(0.0, memory.lag.x, bound, wider, reason)
         part = self.at_rest.region(memory.part, wider)

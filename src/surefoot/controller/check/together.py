@@ -190,6 +190,20 @@ class Together(Kind):
         """Return the table of each row."""
         return read_rows(table)
 
+    def bounds_of_start(self, table: dict[str, Any]) -> list[Fraction | None]:
+        """Return what each row is at most at the start for ever, by its own kind."""
+        each = zip(self.kinds, self.tables(table), strict=True)
+        return [bound for kind, row in each for bound in kind.bounds_of_start(row)]
+
+    @property
+    def settling(self) -> list[Any]:
+        """The rows whose readings lag behind the action."""
+        return [row for kind in self.kinds for row in kind.settling]
+
+    def gaps(self, t: int) -> list[tuple[Fraction, Fraction]]:
+        """Return how far below and above the reading of a round each row may be."""
+        return [gap for kind in self.kinds for gap in kind.gaps(t)]
+
     def refuse_start(self, reading: Reading) -> None:
         """Raise unless the first reading is strictly feasible, in every row that it must be."""
         for i, kind in enumerate(self.kinds):
