@@ -91,7 +91,7 @@ class SettlingCertificate(NamedTuple):
         part: the reason for g at rest.
         lag: how far the reading of the round may be from g at rest.
         margin: how far below 0 g is kept for drift that shows at once.
-        bound: the next g is at most this.
+        bound: the next g, and the margin, are together at most this.
         cut: whether the region changed the proposal.
         errors: the errors of readings, without the lag.
     """
@@ -383,8 +383,7 @@ class Settling(Knowledge):
         part = self.at_rest.region(memory.part, wider)
 
         def certify(reason: Any) -> Certificate:
-            bound = min(round_up(reason.bound - margin), 0.0) if margin else reason.bound
-            numbers = (int(memory.rounds), reason, lag, margin, bound)
+            numbers = (int(memory.rounds), reason, lag, margin, reason.bound)
             return SettlingCertificate(*numbers, reason.cut, errors)
 
         return Recertified(part, certify)
