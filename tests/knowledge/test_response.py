@@ -23,7 +23,7 @@ def lags(response, actions, G_g=1.0, drift=0.0):
 
 
 def test_half_of_a_step_is_left_after_each_round():
-    assert [HALF.left(i) for i in (1, 2, 3)] == pytest.approx([0.5, 0.25, 0.125])
+    assert [HALF.remainder(i) for i in (1, 2, 3)] == pytest.approx([0.5, 0.25, 0.125])
     assert lags(HALF, [0.0, 1.0, 1.0, 1.0]) == pytest.approx([0.0, 0.5, 0.25, 0.125])
 
 
@@ -36,14 +36,19 @@ def test_a_meter_that_shows_a_mean_forgets_a_step_after_its_window():
 def test_nothing_shows_before_the_dead_time_is_over():
     late = Response(time_constants=[2.0], dead_time=2.5, round=1.0)
     exact = [1.0, 1.0, math.exp(-0.25), math.exp(-0.75), math.exp(-1.25)]
-    assert [late.left(i) for i in range(1, 6)] == pytest.approx(exact)
+    assert [late.remainder(i) for i in range(1, 6)] == pytest.approx(exact)
     assert lags(late, [0.0, *[1.0] * 5])[1:] == pytest.approx(exact)
 
 
 def test_what_is_left_is_what_a_plant_still_misses():
     """A delay, a mode and a mean, step by step in steps of a thousandth of a minute."""
     response = Response(
-        time_constants=[4.0, 11.0], shares=[0.3, 0.5], at_once=0.2, dead_time=1.3, window=5.0, round=2.0
+        time_constants=[4.0, 11.0],
+        shares=[0.3, 0.5],
+        at_once=0.2,
+        dead_time=1.3,
+        window=5.0,
+        round=2.0,
     )
     fine, minutes = 1000, 40
     t = np.arange(minutes * fine) / fine - 1.3
@@ -52,8 +57,8 @@ def test_what_is_left_is_what_a_plant_still_misses():
     for i in range(1, 19):
         end = 2 * i * fine
         shown = (total[end] - total[max(end - 5 * fine, 0)]) / 5.0
-        assert response.left(i) == pytest.approx(1 - shown, abs=2e-3)
-    steps = [response.left(i) for i in range(1, 200)]
+        assert response.remainder(i) == pytest.approx(1 - shown, abs=2e-3)
+    steps = [response.remainder(i) for i in range(1, 200)]
     assert all(later <= earlier for earlier, later in zip(steps, steps[1:], strict=False))
     assert response.total == pytest.approx(response.first + sum(steps), rel=1e-6)
 

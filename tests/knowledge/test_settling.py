@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.controller._lines import forge, records
 
 from surefoot import Ball, Controller, Feedback
 from surefoot.certified import Certified
@@ -17,8 +18,8 @@ from surefoot.knowledge import (
     ContextHull,
     Curvature,
     CurvatureRows,
-    EstimatedHull,
     Errors,
+    EstimatedHull,
     LipschitzHull,
     Response,
     Settling,
@@ -35,7 +36,6 @@ from surefoot.rules import (
     ValuesFollower,
 )
 from surefoot.sets import Box
-from tests.controller._lines import forge, records
 
 HALF = Response(time_constants=[1 / math.log(2)], round=1.0)
 LINE = Box([0.0], [2.0])
@@ -267,7 +267,9 @@ def test_without_inertia_it_plays_what_its_part_plays():
 
 def test_a_quick_limit_and_a_slow_one_are_kept_together():
     slow = Settling(knowledge=LipschitzHull(G_g=1.5, reach=2.0), response=SLOW)
-    rows = Together(rows=(Curvature(beta=0.0, reach=2.0), slow), domain=Box(np.zeros(2), np.ones(2)))
+    rows = Together(
+        rows=(Curvature(beta=0.0, reach=2.0), slow), domain=Box(np.zeros(2), np.ones(2))
+    )
     player = RegionFilter(knowledge=rows)
     state, show, rng = player.init(np.zeros(2)), modes(*TWO)(-0.6), np.random.default_rng(3)
     for _ in range(300):
@@ -465,14 +467,13 @@ REFUSED = {
     ),
     "gains under drift": (
         lambda: Settling(
-            knowledge=hull(drift=0.1), response=Response(time_constants=[2.0], gains=[1.0], round=1.0)
+            knowledge=hull(drift=0.1),
+            response=Response(time_constants=[2.0], gains=[1.0], round=1.0),
         ),
         "gains must be None under drift",
     ),
     "a start that drift may reach": (
-        lambda: LeaderFollower(
-            G_g=1.0, domain=LINE, response=HALF, drift=0.1, start_bound=-0.15
-        ),
+        lambda: LeaderFollower(G_g=1.0, domain=LINE, response=HALF, drift=0.1, start_bound=-0.15),
         "start_bound must be below",
     ),
     "no response": (lambda: Settling(knowledge=hull(), response=3.0), "response must be Response"),

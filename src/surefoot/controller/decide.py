@@ -708,7 +708,9 @@ class Round:
             return ""
         feedback = self.input.feedback
         least = self.run.bound_reading(self.loop.state, feedback)
-        earlier = self.run.bound_reading(self.loop.state, feedback._replace(constraint_value=before))
+        earlier = self.run.bound_reading(
+            self.loop.state, feedback._replace(constraint_value=before)
+        )
         was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
         since = self.t - halt.round
         if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):

@@ -106,7 +106,7 @@ class Response(Declared):
 
     Example:
         >>> slow = Response(time_constants=[20.0], round=5.0)  # minutes
-        >>> slow.left(1), slow.left(4)
+        >>> slow.remainder(1), slow.remainder(4)
         (0.77880078..., 0.36787944...)
         >>> Response(window=15.0, round=5.0).table.round(6)
         array([0.666667, 0.333333, 0.      ])
@@ -124,9 +124,9 @@ class Response(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("time_constants", "shares", "gains"):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, _read(given, name))
+            numbers = getattr(self, name)
+            if numbers is not None:
+                object.__setattr__(self, name, _read(numbers, name))
         modes = max(len(self.time_constants), 1)
         if not self.at_once < 1.0:
             raise checks.invalid("at_once", "below 1, or there is no inertia", self.at_once)
@@ -134,10 +134,10 @@ class Response(Declared):
             rule = "None where gains are given, which say how far each mode moves"
             raise checks.invalid("shares", rule, self.shares)
         for name in ("shares", "gains"):
-            given = getattr(self, name)
-            if given is not None and len(given) != modes:
+            numbers = getattr(self, name)
+            if numbers is not None and len(numbers) != modes:
                 rule = f"{modes} numbers, one per time constant"
-                raise checks.invalid(name, rule, given)
+                raise checks.invalid(name, rule, numbers)
         if self.shares is None and self.gains is None and modes > 1:
             raise checks.invalid("shares", "given for several time constants", None)
         if self.gains is not None and self.at_once:
@@ -191,7 +191,7 @@ class Response(Declared):
         times = self.round * np.arange(1, self.table_length + 1) - self.dead_time
         taus = self.time_constants or (0.0,)
         each = [*zip(taus, self._weights, strict=True), (0.0, self.at_once)]
-        return np.sum([w * self._left_of(tau, times) for tau, w in each], axis=0) * _UP
+        return np.sum([w * self._remainder_of(tau, times) for tau, w in each], axis=0) * _UP
 
     @cached_property
     def coefficients(self) -> Array:
@@ -208,7 +208,7 @@ class Response(Declared):
             spread = -np.expm1(-window / tau) * tau / window
         return weights * np.exp(-(late - window) / tau) * spread * _UP
 
-    def _left_of(self, tau: float, times: Array) -> Array:
+    def _remainder_of(self, tau: float, times: Array) -> Array:
         """Return what is left of a mode some times after the dead time.
 
         Args:
@@ -220,14 +220,14 @@ class Response(Declared):
         if tau and window:
             since = np.maximum(after - window, 0.0)
             fall = -np.exp(-since / tau) * np.expm1((since - after) / tau)
-            left = (tau * fall + within) / window
+            share = (tau * fall + within) / window
         elif tau:
-            left = np.exp(-after / tau)
+            share = np.exp(-after / tau)
         else:
-            left = within / window if window else 0.0 * after
-        return np.where(times <= 0.0, 1.0, left)
+            share = within / window if window else 0.0 * after
+        return np.where(times <= 0.0, 1.0, share)
 
-    def left(self, rounds: int) -> float:
+    def remainder(self, rounds: int) -> float:
         """Return what may be missing of a step some rounds after it, rounded up.
 
         Args:
@@ -307,8 +307,8 @@ class Response(Declared):
             words = f"modes move by at most {each} per unit of length of the action, and a round "
             words += "after a step at most "
             return words + ", ".join(f"{rho:.3g}" for rho in self.ratios) + " of each is missing"
-        words = f"a round after a step at most {self.left(1):.3g} of it is missing"
-        return f"{words}, after 2 rounds {self.left(2):.3g}"
+        words = f"a round after a step at most {self.remainder(1):.3g} of it is missing"
+        return f"{words}, after 2 rounds {self.remainder(2):.3g}"
 
 
 def length_of(way: Array) -> float:
@@ -321,12 +321,12 @@ def length_of(way: Array) -> float:
     return float(length) if length > 1e-140 else float(np.abs(way).sum())
 
 
-def _read(given: Any, name: str) -> tuple[float, ...]:
+def _read(values: Any, name: str) -> tuple[float, ...]:
     """Return a tuple of numbers above 0."""
     rule = "finite numbers > 0, one per mode"
-    if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str):
-        raise checks.invalid(name, rule, given)
-    numbers = checks.to_vector(checks.to_numbers(given, name, rule), name) if len(given) else []
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+        raise checks.invalid(name, rule, values)
+    numbers = checks.to_vector(checks.to_numbers(values, name, rule), name) if len(values) else []
     if not all(0 < number < math.inf for number in numbers):
-        raise checks.invalid(name, rule, given)
+        raise checks.invalid(name, rule, values)
     return tuple(float(number) for number in numbers)

@@ -163,7 +163,9 @@ class Settling(Knowledge):
         super().__post_init__()
         if response.gains is not None and self.errors.drifts:
             raise checks.invalid(
-                "gains", "None under drift, whose share of each mode they do not say", response.gains
+                "gains",
+                "None under drift, whose share of each mode they do not say",
+                response.gains,
             )
         _ = self.at_rest  # which checks the start_bound
 

@@ -101,7 +101,10 @@ class LeaderFollower(Certified):
         True
     """
 
-    made_of: ClassVar[MadeOf] = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Settling, Together))
+    made_of: ClassVar[MadeOf] = (
+        (Leader,),
+        (LipschitzHull, ContextHull, EstimatedHull, Settling, Together),
+    )
     declared_by: ClassVar[tuple[type, ...]] = (
         Slopes,
         Leader,
