@@ -250,8 +250,8 @@ class Pair(InContexts, OfParts):
         if self.domain is not None and not np.all(self.domain.contains(x)):
             rule = f"in the domain {self.domain!r} in the first round that is measured"
             raise checks.invalid("action", rule, x)
-        state: CertifiedState = self.init(x)
-        return state
+        begun: CertifiedState = self.init(x)
+        return begun
 
     def observer(self) -> Any:
         """Return the observer of the proposer's regret bound; None without one."""

@@ -158,7 +158,7 @@ class LiveRun:
         self.way, self.readings = self.draw_way(), []
         self.played: np.ndarray | None = None  # from where a ramp counts; None where it does not
         self.was_outside = False  # whether somebody played an action outside of the domain
-        # What a plant that is slow shows: half of a step in every round, which is more than is told.
+        # What a plant that is slow shows: half of a step in every round, more than is given.
         self.settled = self.world.values(self.world.start)
         self.rounds = self.proved = 0
         self.orders: Counter[str] = Counter()

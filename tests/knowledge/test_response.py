@@ -3,6 +3,7 @@
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ def test_what_is_left_is_what_a_plant_still_misses():
         shown = (total[end] - total[max(end - 5 * fine, 0)]) / 5.0
         assert response.remainder(i) == pytest.approx(1 - shown, abs=2e-3)
     steps = [response.remainder(i) for i in range(1, 200)]
-    assert all(later <= earlier for earlier, later in zip(steps, steps[1:], strict=False))
+    assert all(later <= earlier for earlier, later in pairwise(steps))
     assert response.total == pytest.approx(response.first + sum(steps), rel=1e-6)
 
 
@@ -77,7 +78,7 @@ def test_the_lag_is_never_below_what_it_is_in_sixty_digits(d):
             lag = response.move(lag, new, 0.75, 0.0)
             way = [Decimal(float(b)) - Decimal(float(a)) for a, b in zip(x, new, strict=True)]
             step = Decimal("0.75") * sum(part * part for part in way).sqrt()
-            each = zip(rho, modes, (Decimal(0.6), Decimal(0.4)), strict=True)
+            each = zip(rho, modes, map(Decimal, (0.6, 0.4)), strict=True)
             modes = [r * (mode + w * step) for r, mode, w in each]
             exact = sum(modes)
             assert Decimal(lag.error) >= exact

@@ -274,12 +274,12 @@ def test_a_quick_limit_and_a_slow_one_are_kept_together():
     state, show, rng = player.init(np.zeros(2)), modes(*TWO)(-0.6), np.random.default_rng(3)
     for _ in range(300):
         x = state.x
-        current, heat = float(x.sum() - 1.1), float(0.7 * x @ x - 0.6)
+        amperes, heat = float(x.sum() - 1.1), float(0.7 * x @ x - 0.6)
         y = show(heat, 0.0)
-        assert max(current, heat, y) <= 0.0
+        assert max(amperes, heat, y) <= 0.0
         seen = Feedback(
             None,
-            np.array([current, y]),
+            np.array([amperes, y]),
             np.array([np.ones(2), 1.4 * x]),
             proposal=x + 0.1 * rng.normal([1.0, 0.6], 0.5),
         )

@@ -214,8 +214,9 @@ class Round:
         """Whether the user's own action was in the region of the action that was asked for."""
         loop, action = self.loop, self.input.feedback.action
         region = None if loop.info is None else loop.info.region
-        stands = region is not None and action is not None and not loop.is_refuted
-        return stands and bool(region.contains(action))
+        if region is None or action is None or loop.is_refuted:
+            return False
+        return bool(region.contains(action))
 
     def _judge(self, bound: float) -> float:
         """Return the bound by which an action counts as a violation, where it is above 0."""
@@ -890,7 +891,8 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
     after = then.begin(t)
     if then.remembers:  # the plant comes from what was played before
-        state, known, reach = after.state, then.knowledge, getattr(run.knowledge, "reach", None)
+        state: Any = after.state
+        known, reach = then.knowledge, getattr(run.knowledge, "reach", None)
         if known is None or reach is None:
             raise InvalidValueError(
                 f"player must come after one that knows how far its actions reach, because "

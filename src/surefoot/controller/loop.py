@@ -163,7 +163,8 @@ class Run:
             if not knowledge.remembers:
                 return low, high
             x = state.x if feedback.action is None else feedback.action
-            below, above = knowledge.gap_of(state.memory, x)
+            memory: Any = getattr(state, "memory", None)
+            below, above = knowledge.gap_of(memory, x)
             return low - below, high + above
         worst = float(np.max(values))
         return worst - errors.value, worst + errors.value + errors.evaluation

@@ -110,8 +110,8 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
         raise checks.invalid("ramp", rule, knowledge)
     elif knowledge.errors.drifts and knowledge.remembers and not knowledge.bounds_start:
         raise InvalidValueError(
-            "start_bound must be given with a ramp under drift where readings lag: the start, which "
-            "the return path leads to, cannot be measured again before it has settled"
+            "start_bound must be given with a ramp under drift where readings lag: the start, "
+            "which the return path leads to, cannot be measured again before it has settled"
         )
     if isinstance(domain, Choices):
         _check_gaps(numbers, domain, ramp)

@@ -34,10 +34,10 @@ the mean over a window come before the modes: for so many rounds :math:`\mathrm{
 of the past, and so does their sum. With two loads that is false: then g may be 0 before and
 after a step, and y above 0 in between.
 
-Rounding. All terms are at least 0, so that relative errors add up. With n coordinates and u =
-2^-53, a length has less than (n + 4)u, and a move of the sums a few u more: every move is multiplied
-by 1 + 2(n + 16)u, and the sum by 1 + 2(m + 8)u for m terms. Underflow loses less than 1e-307 in all:
-1e-290 is added to what moved. Ratios and the table are rounded up by 2^-40.
+Rounding. All terms are at least 0, so that relative errors add up. With n coordinates and
+u = 2^-53, a length has less than (n + 4)u, and a move of the sums a few u more: every move is
+multiplied by 1 + 2(n + 16)u, and the sum by 1 + 2(m + 8)u for m terms. Underflow loses less than
+1e-307 in all: 1e-290 is added to what moved. Ratios and the table are rounded up by 2^-40.
 """
 
 from __future__ import annotations
@@ -326,7 +326,9 @@ def _read(values: Any, name: str) -> tuple[float, ...]:
     rule = "finite numbers > 0, one per mode"
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
         raise checks.invalid(name, rule, values)
-    numbers = checks.to_vector(checks.to_numbers(values, name, rule), name) if len(values) else []
+    numbers: Any = ()
+    if len(values):
+        numbers = checks.to_vector(checks.to_numbers(values, name, rule), name)
     if not all(0 < number < math.inf for number in numbers):
         raise checks.invalid(name, rule, values)
     return tuple(float(number) for number in numbers)

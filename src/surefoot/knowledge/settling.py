@@ -8,13 +8,13 @@ A hot spot, a tank or a filtered meter is read before it has settled. With the *
 so that any knowledge that allows for errors of values certifies g by it.
 
 **Theorem Settling.** *Let the plant settle without overshoot, as*
-:mod:`surefoot.knowledge.response` *says, be at rest at the start, and let every action be certified
-for g by readings that err by* :math:`\nu + e_t`\ *. Then* :math:`g_t(x_t) \le 0` *in every round, and
-the plant itself keeps the limit,* :math:`y \le 0`\ *, at readings and between them.* *Proof.* The
-first is the theorem of the knowledge, of which only the errors of its readings are others. And y is
-a weighted mean of :math:`g_s(x_s) \le 0`\ , of rounds :math:`s \le t`\ , at any time. ∎ The same holds
-for a sum of parts that are non-decreasing in one load: it is at most what it would be at rest under
-the largest load of the past.
+:mod:`surefoot.knowledge.response` *says, be at rest at the start, and let every action be
+certified for g by readings that err by* :math:`\nu + e_t`\ *. Then* :math:`g_t(x_t) \le 0` *in
+every round, and the plant itself keeps the limit,* :math:`y \le 0`\ *, at readings and between
+them.* *Proof.* The first is the theorem of the knowledge, of which only the errors of its readings
+are others. And y is a weighted mean of :math:`g_s(x_s) \le 0`\ , of rounds :math:`s \le t`\ , at
+any time. ∎ The same holds for a sum of parts that are non-decreasing in one load: it is at most
+what it would be at rest under the largest load of the past.
 
 **Drift.** *Let* :math:`g_t = h + q_t`\ *, let h pass through the response and q through any weights
 that are no slower, and let actions be certified for* :math:`g + V`\ *,
@@ -22,24 +22,25 @@ V =* :math:`v\sum_{i \ge 0}\mathrm{left}(i)`\ *. Then* :math:`y \le 0` *at readi
 *Proof.* At a time s of round t + 1, let :math:`a_0, a_1, \dots` be the weights of
 :math:`x_{t+1}, x_t, \dots` in y and b those of q, and q(s) the present drift. Then
 :math:`y = \sum_ka_k(h(x_{t+1-k}) + q_{t+1-k}) + \sum_k(b_k - a_k)q_{t+1-k}`\ , where
-:math:`q_{t+1}` stands for q(s). The first sum is at most -V, because what is certified holds for the
-whole round. The tails of a are at most :math:`\mathrm{left}(i-1)` from k = i on, in whatever part of
-the round s is, those of b are less, and q changes by at most v from one index to the next: by parts
-the second sum is at most V. ∎ Without the term of i = 0 it is false between readings: y = 0 is
-read, and g rises by v right after. If drift passes through the same response (``through``), y is a
-mean of g, and V = 0 is enough.
+:math:`q_{t+1}` stands for q(s). The first sum is at most -V, because what is certified holds for
+the whole round. The tails of a are at most :math:`\mathrm{left}(i-1)` from k = i on, in whatever
+part of the round s is, those of b are less, and q changes by at most v from one index to the next:
+by parts the second sum is at most V. ∎ Without the term of i = 0 it is false between readings:
+y = 0 is read, and g rises by v right after. If drift passes through the same response
+(``through``), y is a mean of g, and V = 0 is enough.
 
 **Counterexamples.** *Not at rest:* with two modes of share 1/2, ratios 9/10 and 1/10, at 1 and
 -3/2, y is -1/4, and after g = -1/10 in every round +0.325. *Contexts* that do not pass through the
 inertia: let q jump from -1 to 0 while x answers; y is +1 a moment later. *Others' actions* count as
 moves, so that all must be reported, and :math:`G_g` must hold between them, feasible or not.
 
-What a refuted constant leaves: nothing, because the lag rests on :math:`G_g`. A reading of at most 0
-does not show that its action may stay. Only a start with a ``start_bound`` stands.
+What a refuted constant leaves: nothing, because the lag rests on :math:`G_g`. A reading of at most
+0 does not show that its action may stay. Only a start with a ``start_bound`` stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -136,7 +137,7 @@ class Settling(Knowledge):
 
     proved_by: ClassVar[str] = "Theorem Settling"
     passes: ClassVar[frozenset[Capability]] = frozenset({"value"})
-    refusals = {
+    refusals: ClassVar[Mapping[Capability, str]] = {
         "late": "0 for Settling: give the response a dead_time instead",
         "margin": "whose lag is that of the actions that are reported, not of points near them",
     }
@@ -213,7 +214,8 @@ class Settling(Knowledge):
 
     def lag_after(self, memory: SettlingMemory, x: Array) -> Lag:
         """Return the lag after a round in which an action was in force."""
-        return self.response.move(memory.lag, x, self._steepness, float(self.errors.drift))
+        response: Response = self.response
+        return response.move(memory.lag, x, self._steepness, float(self.errors.drift))
 
     @property
     def _steepness(self) -> float:
@@ -255,7 +257,8 @@ class Settling(Knowledge):
         every: frozenset[Capability] = frozenset(
             {"value", "slope", "drift", "nonconvex", "known start"}
         )
-        return every & self.knowledge.allows
+        part: Knowledge = self.knowledge
+        return every & part.allows
 
     @property
     def slopes(self) -> Any:  # type: ignore[override]
@@ -418,4 +421,5 @@ class Settling(Knowledge):
 
     def read(self, x: Array, feedback: Feedback) -> tuple[Number, Array | None]:
         """Return value and subgradient of a round in their forms; raise for other forms."""
-        return self.knowledge.read(x, feedback)
+        part: Knowledge = self.knowledge
+        return part.read(x, feedback)

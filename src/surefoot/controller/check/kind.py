@@ -219,7 +219,7 @@ class Kind:
         return []
 
     def gaps(self, t: int) -> list[tuple[Fraction, Fraction]]:
-        """Return how far below and above the reading of a round each row may be, beyond its error."""
+        """Return how far below and above the reading of a round each row may be."""
         return [(Fraction(0), Fraction(0))] * self.rows
 
     def refuse_start(self, reading: Reading) -> None:

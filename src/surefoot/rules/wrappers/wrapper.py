@@ -203,8 +203,8 @@ _REFUSALS = {
     "ramp": "what it plays may be further from the last action, so leave the ramp out",
     "context": "Theorem X1 needs the context of each reading and of each action, so leave the "
     "contexts out and give a drift that bounds what they change",
-    "response": "the lag of a reading counts every action, also those that the base is not told of, "
-    "so play the rule without it",
+    "response": "the lag of a reading counts every action, also those that the base is not told "
+    "of, so play the rule without it",
     "average": "every round counts, also those of orders and own actions, which only the rule "
     "itself is told of, so play the rule without it",
     "unknown": UNKNOWN.format("whose rounds are not those of its base"),
