@@ -327,10 +327,11 @@ class ContextHull(LipschitzHull):
 
 
 class Found:
-    """Means whose balls are certified: points near one need no search.
+    """What searches have found: certified balls, and half-spaces around all of them.
 
-    Those that held a point stay longer than those that were near one: what was certified once is so
-    when it is asked again, though another search may end a rounding further away.
+    A point near one of the balls, or outside of a half-space, needs no search. Balls that held a
+    point stay longer than those that were near one: what was certified once is so when it is asked
+    again, though another search may end a rounding further away.
 
     Args:
         count: of the readings.
@@ -341,7 +342,8 @@ class Found:
         self.weights = np.zeros((FIRST + USED + NEAR, count))
         self.centres = np.zeros((FIRST + USED + NEAR, d))
         self.rooms = np.full(FIRST + USED + NEAR, -math.inf)
-        self.used, self.near = 0, 0
+        self.used, self.near, self.away = 0, 0, 0
+        self.normals, self.heights = np.zeros((NEAR, d)), np.full(NEAR, math.inf)
 
     def add(self, weights: Array, centre: Array, room: float) -> int:
         """Put a mean in place of the oldest that held no point; return where."""
@@ -358,6 +360,25 @@ class Found:
         self.weights[at], self.centres[at] = self.weights[i], self.centres[i]
         self.rooms[at], self.rooms[i] = self.rooms[i], -math.inf
         self.used += 1
+
+    def keep_away(self, normal: Array, centres: Array, radii: Array) -> None:
+        """Remember how far the balls, and so all of their means, reach in a direction.
+
+        Not in joint contexts, where the ball of a mean may be larger than the mean of the balls.
+        """
+        i = self.away % NEAR
+        self.normals[i], self.heights[i] = normal, float((centres @ normal + radii).max())
+        self.away += 1
+
+    def find_gaps(self, w: Array) -> Array:
+        """Return how far a point is outside of each of the means."""
+        offsets = w - self.centres
+        gaps: Array = np.sqrt(np.vecdot(offsets, offsets)) - self.rooms
+        return gaps
+
+    def is_away(self, w: Array) -> bool:
+        """Return whether a point is further in a direction than all means reach."""
+        return bool((self.normals @ w > self.heights).any())
 
 
 class ContextRegion(Region):
@@ -475,17 +496,17 @@ class ContextRegion(Region):
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
         found = self.found
-        offsets = w - found.centres
-        gaps = np.sqrt(np.vecdot(offsets, offsets)) - found.rooms
+        gaps = found.find_gaps(w)
         i = int(gaps.argmin())
         if not gaps[i] <= self.rounding:
             weights, room = self._find_weights(w)
             i = found.add(weights, weights @ self.seen.x, room)
-            offsets[i] = w - found.centres[i]
-        weights, offset, room = found.weights[i], offsets[i], float(found.rooms[i])
+        weights, offset, room = found.weights[i], w - found.centres[i], float(found.rooms[i])
         distance = float(norm(offset))
         if distance <= room + self.rounding:
             found.use(i)
+        elif distance < math.inf and not self.knowledge.context.is_joint:
+            found.keep_away(offset / distance, self.centres, self.radii + 2.0 * self.rounding)
         return weights, offset, distance, room
 
     def _find_weights(self, w: Array) -> tuple[Array, float]:
@@ -516,6 +537,8 @@ class ContextRegion(Region):
     def contains(self, w: Array) -> bool:
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if not self.depth > 0.0:
+            return False
+        if not (self.found.find_gaps(w) <= self.rounding).any() and self.found.is_away(w):
             return False
         _, _, distance, room = self._ball(w)
         return bool(distance <= room + self.rounding)
