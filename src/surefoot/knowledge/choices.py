@@ -228,11 +228,10 @@ class Choices(Declared, kw_only=False):
         return bool(np.any(self.off))
 
     @cached_property
-    def _steps(self) -> tuple[Any, Any, bool]:
-        """Which entries have a step; the steps, with 1 where there is none; whether all have one."""
-        step = np.asarray(self.step)
-        has_step = step > 0
-        return has_step, np.where(has_step, step, 1.0), bool(has_step.all())
+    def _steps(self) -> tuple[Any, Any]:
+        """Which entries have a step; the steps, with 1 where there is none."""
+        has_step = np.asarray(self.step) > 0
+        return has_step, np.where(has_step, self.step, 1.0)
 
     @cached_property
     def _ends(self) -> tuple[Any, Any]:
@@ -258,11 +257,13 @@ class Choices(Declared, kw_only=False):
 
     def _on(self, x: Array, towards: Any) -> Array:
         """Return entries that are on: the next multiple of the step, or any value of the range."""
-        has_step, step, is_stepped = self._steps
+        has_step, step = self._steps
         low, high = self._ends
-        with np.errstate(over="ignore"):
-            at: Array = np.minimum(np.maximum(towards(x / step), low), high) * step
-        if is_stepped:
+        at: Array = x
+        if has_step.any():
+            with np.errstate(over="ignore"):
+                at = np.minimum(np.maximum(towards(x / step), low), high) * step
+        if has_step.all():
             return at
         free = x if self.least is None else np.minimum(np.maximum(x, self.least), self.most)
         return np.where(has_step, at, free)
@@ -281,7 +282,8 @@ class Choices(Declared, kw_only=False):
         step = np.atleast_1d(np.asarray(self.step))
         if not np.any(self.off):
             return (step,)
-        return np.atleast_1d(np.where(self.off, self._first_on, step)), step
+        switch = np.atleast_1d(np.where(self.off, self._first_on, step))
+        return (switch, step) if np.any(step) else (switch,)
 
     def find_pieces(self, points: Array) -> tuple[Array, Array]:
         """Return the lower and the upper ends of the pieces of choices: a box for each.

@@ -125,9 +125,9 @@ class MeanBalls:
         """
         while True:
             least = plane.find_least(plane.vertices[0] @ off, share)
-            falls = least <= 0.0
-            if not falls.any():
+            if least.min() > 0.0:
                 return plane, least
+            falls = least <= 0.0
             ratio = share[falls] / np.maximum(share[falls] - least[falls], 1e-300)
             share = share + float(ratio.min()) * (least - share)
             share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
@@ -165,11 +165,13 @@ class Plane(NamedTuple):
         ways, more = points[1:] - points[0], radii[1:] - radii[0]
         across, sizes, along = _decompose(ways)
         small = FLAT * float(sizes[0])
-        rank = int((sizes > small).sum())
-        across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
-        a, solve = more @ across / sizes, across / sizes
-        remainder, squared = more - across @ (a * sizes), float(a @ a)
-        has_remainder = bool((abs(remainder) > small).any())
+        if not sizes[-1] > small:
+            rank = int((sizes > small).sum())
+            across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
+        solve = across / sizes
+        a = more @ solve
+        remainder, squared = more - ways @ (a @ along), float(a @ a)
+        has_remainder = bool(abs(remainder).max() > small)
         if squared < 1.0 and not has_remainder:
             return cls(vertices, along, solve, solve @ a / math.sqrt(1.0 - squared), none)
         change = remainder if has_remainder else solve @ a
@@ -189,8 +191,10 @@ class Plane(NamedTuple):
             end: float = (share[falls] / -self.fall[falls]).min()
             return share + 2.0 * end * self.fall
         p = self.along @ first  # in the coordinates of the plane
-        others = norm(first - p @ self.along) * self.rise - self.solve @ p
-        return np.concatenate([[1.0 - others.sum()], others])
+        least = np.empty(len(share))
+        least[1:] = norm(first - p @ self.along) * self.rise - self.solve @ p
+        least[0] = 1.0 - np.add.reduce(least[1:])
+        return least
 
 
 def _find_furthest(reach: Array, slack: Array, less: float) -> Array:
