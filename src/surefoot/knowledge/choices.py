@@ -420,14 +420,18 @@ class OnChoices(RegionWrapper):
         """
         ends, is_beyond = self._bound(points, near, w)
         away = np.einsum("ij,ij->i", ends - w, ends - w)
+        kept = np.clip(self.x, *self.choices.find_pieces(points))
+        may_end, *may_begin = self._may_certify(np.stack([ends, points, kept]))
+        may_search = np.logical_or(*may_begin)
         found: list[tuple[float, Array]] = []
         least, searched = math.inf, set[bytes]()
         for i in np.lexsort((away, is_beyond)):
             if found and (is_beyond[i] or away[i] >= least):
                 break
             end = ends[i]
-            point = end if self._certifies(end) else None
-            if point is None and (points[i] != end).any() and end.tobytes() not in searched:
+            point = end if may_end[i] and self._certifies(end) else None
+            is_searchable = may_search[i] and (points[i] != end).any()
+            if point is None and is_searchable and end.tobytes() not in searched:
                 may = len(searched) < SEARCHES or bool((points[i] == self.x).all())
                 point = self._search_piece(points[i], w) if may else None
                 searched |= set() if point is None else {end.tobytes()}
@@ -437,6 +441,12 @@ class OnChoices(RegionWrapper):
         # What a region certified by a search it may not find again, to the last bit.
         found.sort(key=lambda pair: pair[0])
         return next((point for _, point in found if self._certifies(point)), None)
+
+    def _may_certify(self, blocks: Array) -> Array:
+        """Return which of blocks of choices may be certified, so that each is worth a look."""
+        points = blocks.reshape(-1, blocks.shape[-1])
+        may = self.part.may_contain(points) | (points == self.x).all(axis=1)
+        return may.reshape(blocks.shape[:-1])
 
     def _search_piece(self, point: Array, w: Array) -> Array | None:
         """Return nearly the certified choice nearest to w in the piece of a choice.

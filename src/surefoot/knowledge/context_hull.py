@@ -543,6 +543,12 @@ class ContextRegion(Region):
         _, _, distance, room = self._ball(w)
         return bool(distance <= room + self.rounding)
 
+    def may_contain(self, points: Array) -> Array:
+        """Return which of several points no half-space around all that is certified excludes."""
+        found = self.found
+        may: Array = ~(points @ found.normals.T > found.heights).any(axis=1)
+        return may if self.depth > 0.0 else np.zeros(len(points), dtype=bool)
+
     @property
     def insides(self) -> tuple[Array, ...]:
         """The point nearest to the last action, the deepest one, the deepest action, the start."""
