@@ -510,7 +510,7 @@ class ContextRegion(Region):
         return weights, offset, distance, room
 
     def _find_weights(self, w: Array) -> tuple[Array, float]:
-        """Return the weights of the rounds in the mean ball that is nearest to w, and its radius."""
+        """Return the weights of the rounds in the mean ball nearest to w, and its radius."""
         weights = self.means.find(w) @ self.mixes
         weights = weights / weights.sum()
         if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
