@@ -159,16 +159,29 @@ def test_with_a_ramp_as_many_rounds_follow_as_lead_to_the_start(told, tmp_path):
     assert replay(path).is_same
 
 
+def play_short(seed, folder):
+    """A plant whose constants are up to 50 times too small: it, by how much, and the outcome."""
+    rng = np.random.default_rng([seed, 3])
+    short = float(np.exp(rng.uniform(0.0, np.log(50.0))))
+    scenario = draw_scenario(rng, short=short, recovers=True)
+    folder.mkdir()
+    return scenario, short, play_plant(scenario, seed, folder, rounds=60, orders=())
+
+
+def test_a_reading_above_what_was_certified_is_noticed_though_another_search_certifies_less(
+    tmp_path,
+):
+    # A certificate rests on one reading, and the same region asked again would name another one.
+    _, _, outcome = play_short(26, tmp_path / "26")
+    assert outcome.findings == []
+    assert outcome.contradictions == 1
+
+
 @pytest.mark.parametrize("seeds", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_plant_is_beyond_its_own_bound(seeds, tmp_path):
     contradictions = 0
     for seed in range(seeds):
-        rng = np.random.default_rng([seed, 3])
-        short = float(np.exp(rng.uniform(0.0, np.log(50.0))))
-        scenario = draw_scenario(rng, short=short, recovers=True)
-        folder = tmp_path / f"{seed}"
-        folder.mkdir()
-        outcome = play_plant(scenario, seed, folder, rounds=60, orders=())
+        scenario, short, outcome = play_short(seed, tmp_path / f"{seed}")
         assert outcome.findings == [], seed
         allowed = min(scenario.plant.policy.recoveries + 1, math.ceil(math.log2(short)))
         assert outcome.contradictions <= allowed, seed
