@@ -16,11 +16,13 @@ from surefoot.controller import (
     PlantChangedError,
     PlantFleet,
     PremiseError,
+    journal as journals,
     read_journal,
 )
+from surefoot.controller.check import check
 from surefoot.core.errors import InvalidValueError, StoreError
 from surefoot.core.plain import decode
-from surefoot.problems.plant import PolicyDescription
+from surefoot.problems.plant import PolicyDescription, write_plant
 
 RECOVER = PolicyDescription("recover", 5, "retreat")
 WANTED = {"fan1": 30.0, "fan2": 30.0}
@@ -274,6 +276,159 @@ def test_what_an_amendment_cannot_change():
     told_again = replace(moved, limits=(replace(same.limits[0], start_margin=margin),))
     plant.amend(told_again, by="me", reason="less power")
     assert plant.ask() == {"speed": 45.0}
+
+
+def ramped(**changes):
+    """Return the pump whose speed may change by 1 Hz per minute."""
+    return replace(pumps(**changes), actuators=(replace(pumps().actuators[0], ramp=1.0),))
+
+
+def steeper(plant, steepness=0.15):
+    """Return a plant of one limit that is steeper."""
+    limit = replace(plant.limits[0], steepness={"speed": C(steepness)})
+    return replace(plant, limits=(limit,))
+
+
+def test_a_plant_begins_anew_where_its_ramp_leads_and_nowhere_else(tmp_path):
+    # Where the actuator is still on its way, a reading is not that of the start.
+    path = tmp_path / "pumps.jsonl"
+    with Plant.of(ramped(), journal=path) as plant:
+        drive_pumps(plant, 5)
+        assert plant.ask()["speed"] == 45.0
+        lines = path.read_bytes()
+        words = r"got speed = 45 Hz, 5 Hz away, and its ramp allows 1 Hz a round: order it"
+        for change in (
+            lambda: plant.amend(steeper(ramped()), by="me", reason="a new impeller"),
+            lambda: plant.begin_anew(by="me", reason="away"),
+        ):
+            with pytest.raises(InvalidValueError, match=words):
+                change()
+        assert path.read_bytes() == lines
+        plant.retreat("a new impeller")
+        while plant.ask()["speed"] < 49.0:
+            plant.tell(missing=True)
+        plant.amend(steeper(ramped()), by="me", reason="a new impeller")
+        assert plant.ask() == {"speed": 50.0}
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+@pytest.mark.parametrize("members", ["", "[member.p1]\n[member.p2]\n"])
+def test_a_file_is_not_amended_while_a_ramp_leads_to_the_start(members, tmp_path):
+    path, run = tmp_path / "pump.toml", tmp_path / "pump.jsonl"
+    text = write_plant(replace(ramped(), journal="pump.jsonl")) + members
+    path.write_text(text)
+    kind = PlantFleet if members else Plant
+    report = {"readings": {"pressure": 3.1}, "wanted": {"speed": 25.0}}
+    with kind.open(path) as loop:
+        for _ in range(4):
+            loop.ask()
+            loop.tell({"p2": report}) if members else loop.tell(**report)
+    before = run.read_bytes()
+    path.write_text(text.replace("0.12", "0.15"))
+    with pytest.raises(InvalidValueError, match="its ramp allows 1 Hz a round"):
+        kind.amending(path, by="me", reason="a new impeller")
+    assert b'"kind":"amend"' not in run.read_bytes().removeprefix(before)
+    path.write_text(text)
+    kind.open(path).close()  # nobody has the journal open
+
+
+def test_an_amendment_ends_no_order(tmp_path):
+    path = tmp_path / "pumps.jsonl"
+    with Plant.of(pumps(), journal=path) as plant:
+        drive_pumps(plant, 5)
+        plant.hold("somebody is at the pump")
+        plant.amend(steeper(pumps()), by="me", reason="a new impeller")
+        drive_pumps(plant, 2)
+        assert plant.ask() == {"speed": 50.0}
+        assert plant.halted == "somebody is at the pump"
+        plant.begin_anew(by="the service", reason="it was away")
+        assert plant.halted == "somebody is at the pump"
+    with Plant.of(pumps()) as other:  # what was contradicted ends with an amendment
+        drive_pumps(other, 2)
+        other.ask()
+        other.tell(readings={"pressure": 2.0}, wanted={"speed": 25.0})
+        assert other.halted
+        other.amend(steeper(pumps()), by="me", reason="a new impeller")
+        assert other.halted is None
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+def test_a_context_beyond_the_range_of_an_amendment_is_unknown(tmp_path):
+    path = tmp_path / "hall.jsonl"
+    hot = {"outside": 35.0, "load": 0.9}
+    narrow = replace(hall().contexts[0], high=30.0)
+    margins = [replace(x, start_margin=replace(x.start_margin, why="again")) for x in hall().limits]
+    with Plant.of(hall(), journal=path) as plant:
+        plant.announce(hot)
+        drive_hall(plant, 3, report=lambda t, points: {"context": hot})
+        after = replace(hall(), contexts=(narrow, hall().contexts[1]))
+        with pytest.raises(InvalidValueError, match=r"because context\.outside\.range changes"):
+            plant.amend(after, by="me", reason="another climate")
+        plant.amend(replace(after, limits=tuple(margins)), by="me", reason="another climate")
+        assert plant.controller.loop.awaits_context
+        assert plant.ask() == {"fan1": 100.0, "fan2": 100.0}
+        assert plant.controller.loop.has_no_context
+        plant.tell(missing=True, context={"outside": 25.0, "load": 0.9})
+        plant.ask()
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+def test_what_others_chose_does_not_keep_a_plant_from_beginning_anew():
+    plant = Plant.of(pumps())
+    drive_pumps(plant, 3)
+    plant.ask()
+    plant.tell(
+        readings={"pressure": 3.0}, wanted={"speed": 25.0}, played={"speed": 49.0}
+    )  # which is a breach of the promise on costs alone
+    assert plant.controller.loop.breaches
+    plant.begin_anew(by="the service", reason="it was away")
+    assert plant.ask() == {"speed": 50.0}
+
+
+def test_one_plant_is_not_amended_to_a_fleet():
+    plant = Plant.of(pumps())
+    after = replace(steeper(pumps()), members={"p1": pumps()})
+    with pytest.raises(InvalidValueError, match="must be that of one plant, got 1 members"):
+        plant.amend(after, by="me", reason="x")
+
+
+def test_a_call_of_a_fleet_is_one_line_with_the_contexts_of_its_members(tmp_path, monkeypatch):
+    path = tmp_path / "halls.jsonl"
+    members = {"h1": hall(), "h2": hall()}
+    with PlantFleet.of(replace(hall(), members=members), journal=path) as fleet:
+        fleet.ask()
+        context = context_at(1)
+
+        def report(**more):
+            points = fleet.ask()["h1"]
+            seen = {"readings": hall_at(points, context), "wanted": {"fan1": 30.0, "fan2": 30.0}}
+            return {**seen, **more}
+
+        fleet.announce(dict.fromkeys(members, context))
+        lines = path.read_bytes().count(b"\n")
+        fleet.tell({"h1": report(context=context), "h2": report()})
+        assert path.read_bytes().count(b"\n") == lines + 1
+        loops = {name: fleet.fleet.get(name)[1] for name in members}
+        assert not loops["h1"].awaits_context
+        assert loops["h2"].awaits_context
+        # What the disk does not take changes nothing, whatever of a call it did not take.
+        now = journals.Journal.append
+
+        def full(*_, **__):
+            raise StoreError("no space left")
+
+        monkeypatch.setattr(journals.Journal, "append", full)
+        before = fleet.rounds
+        with pytest.raises(StoreError):
+            fleet.tell({"h1": report(context={"outside": 39.0, "load": 1.2})})
+        monkeypatch.setattr(journals.Journal, "append", now)
+        assert fleet.rounds == before
+        assert fleet._places["h1"].tolist() == [context["outside"], context["load"]]
+    assert replay(path).is_same
+    assert check(str(path)).is_right
 
 
 def only_temperature(t, points):

@@ -872,4 +872,7 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
-    return then.begin(t)._replace(proof=way, cut=False)
+    halt = loop.halt
+    stands = order["kind"] == "amend" and halt is not None and halt.is_order
+    halt = halt._replace(how="retreated", speed=None) if stands and halt is not None else None
+    return then.begin(t)._replace(proof=way, cut=False, halt=halt)

@@ -42,6 +42,8 @@ _KEPT = 256
 """How many readings are kept to find out by how much constants were too small."""
 _RECOVERY = re.compile(r"recovery \d+ of \d+")
 """Who amends a plant when it recovers."""
+_STEEP = 1.0 + 2.0**-40
+"""What rounding may make of a step as long as its ramp."""
 _REPEAT = 10
 """A start that is not safe is reported again after so many rounds."""
 
@@ -248,6 +250,11 @@ class Machine:
         if explanation.bound is None:
             return {}
         return name_bounds(self._scaling, explanation.certificate, explanation.bound)
+
+    def has_range_for(self, place: FloatArray) -> bool:
+        """Return whether the numbers of a context are in their ranges."""
+        pairs = zip(self.plant.contexts, place.tolist(), strict=True)
+        return all(each.low <= number <= each.high for each, number in pairs)
 
     def _read_actuators(
         self, given: object, name: str, missing: FloatArray | None = None
@@ -537,11 +544,31 @@ class Machine:
         Raises:
             InvalidValueError: if data contradict its constants, which it would forget.
         """
-        if loop.breaches or loop.refused:
-            words = (*loop.breaches, *loop.refused)[0].sentence
+        if loop.is_refuted:
+            words = _reason_of(loop)
             raise InvalidValueError(f"a plant must be amended to begin anew, because {words}")
         after = Machine(self.plant, self.one_limit, self.factor, self.left)
+        self.refuse_jump(loop, after.plant)
         return after, Amendment(after.run(), by, reason, ())
+
+    def refuse_jump(self, loop: LoopState, plant: PlantDescription) -> None:
+        """Raise where a ramp keeps an actuator from its start in the current round.
+
+        Who begins anew is at the start, and takes the next reading as one of the start.
+
+        Args:
+            loop: its state.
+            plant: which begins.
+        """
+        points = self._scaling.to_set_points(loop.x).tolist()
+        for each, point in zip(plant.actuators, points, strict=True):
+            step, way = each.largest_step(plant.round_minutes), abs(point - each.start)
+            if step is not None and way > step * _STEEP:
+                raise InvalidValueError(
+                    f"a plant must be at its start to begin anew, got {each.name} = {point:.6g} "
+                    f"{each.unit}, {way:.4g} {each.unit} away, and its ramp allows {step:.4g} "
+                    f"{each.unit} a round: order it to retreat first"
+                )
 
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
         """Return how another description differs: the paths of keys, with both values."""
@@ -551,6 +578,7 @@ class Machine:
         """Raise where the margin of the start must be stated again, and was not."""
         for limit, before in zip(plant.limits, self.plant.limits, strict=True):
             own = [p for p in paths if p.startswith("actuator.") and not p.endswith(".ramp")]
+            own += [p for p in paths if p.startswith("context.") and p.endswith(".range")]
             own += [p for p in paths if p in _bounds_of(limit.name)]
             if own and limit.start_margin == before.start_margin:
                 raise InvalidValueError(
