@@ -79,6 +79,21 @@ def test_slopes_are_those_of_the_units():
     assert plant.ask()["speed"] < 50.0
 
 
+def test_before_the_start_was_measured_nothing_else_is_told():
+    plant = Plant.of(pumps())
+    plant.ask()
+    told = {"readings": {"pressure": 3.0}, "wanted": {"speed": 25.0}, "played": {"speed": 49.0}}
+    words = "played must be the start until it was measured, got speed = 49 Hz, and its start is 50"
+    with pytest.raises(InvalidValueError, match=words):
+        plant.tell(**told)
+    plant.tell(missing=True)
+    plant.ask()
+    plant.tell(readings={"pressure": 3.1}, wanted={"speed": 49.5}, played={"speed": 50.0})
+    plant.ask()
+    plant.tell(**told)
+    assert plant.round == 4
+
+
 def test_what_was_really_used_counts():
     plant = Plant.of(pumps())
     plant.ask()

@@ -298,6 +298,7 @@ class Machine:
             asked = self._scaling.to_set_points(loop.x)
             points = self._read_actuators(played, "played", asked)
             arguments["action"] = self._scaling.to_action(points.tolist())
+            self._refuse_before_start(loop, arguments["action"])
         absent = [each.name for each, g in zip(self.plant.limits, seen, strict=True) if g != g]
         is_missing = bool(missing or absent or loop.has_no_context)
         if not isinstance(missing, bool):
@@ -321,6 +322,22 @@ class Machine:
             at = rows if self.has_rows else rows[int(excess.argmax())]
             arguments["constraint_subgradient"] = at
         return PlantReport(arguments, place, False, seen, tuple(alarms))
+
+    def _refuse_before_start(self, loop: LoopState, action: FloatArray) -> None:
+        """Raise where others chose set points before a reading has shown that the start is safe."""
+        memory = getattr(loop.state, "memory", None)
+        if memory is None or memory.rounds:
+            return
+        points = self._scaling.to_set_points(action).tolist()
+        for each, point, here, there in zip(
+            self.plant.actuators, points, loop.x.tolist(), action.tolist(), strict=True
+        ):
+            if here != there:
+                raise InvalidValueError(
+                    f"played must be the start until it was measured, got {each.name} = "
+                    f"{point:.6g} {each.unit}, and its start is {each.start:.6g}: leave played "
+                    "out, and say missing"
+                )
 
     def remember(self, loop: LoopState, report: PlantReport) -> None:
         """Keep a reading, to find out by how much constants were too small.

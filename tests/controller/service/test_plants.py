@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,6 +20,7 @@ from surefoot.controller import (
 from surefoot.controller.check import check
 from surefoot.controller.service import PlantFleetService, PlantService, views
 from surefoot.controller.service.ages import JournalSize, seconds_since_round
+from surefoot.controller.service.metrics import to_text
 from surefoot.core.errors import InvalidValueError
 
 from ._clock import SetClock
@@ -663,6 +665,51 @@ def test_every_member_has_a_deadline_of_its_own(fleet):
 def test_numbers_have_the_member(fleet):
     samples = [s for s in fleet.service.snapshot.samples() if s.name == "proved"]
     assert [s.labels for s in samples] == [{"member": "p1"}, {"member": "p2"}]
+
+
+NUMBER = r"[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Inf)|NaN"
+LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(rf"(surefoot_[a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? ({NUMBER})")
+
+
+def scraped(text):
+    """The families of a text, as strictly as format 0.0.4 of Prometheus has them."""
+    families, family = {}, ""
+    for line in text.removesuffix("\n").split("\n"):
+        if line.startswith("# HELP "):
+            family, words = line.removeprefix("# HELP ").split(" ", 1)
+            assert family not in families, "the samples of a family follow each other"
+            assert words
+            families[family] = {}
+        elif line.startswith("# TYPE "):
+            name, kind = line.removeprefix("# TYPE ").split(" ")
+            assert name == family
+            assert kind in ("gauge", "counter")
+            assert not families[family]
+        else:
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            assert name == family
+            assert labels not in families[family], "each label set once"
+            families[family][labels] = float(value)
+    return families
+
+
+@pytest.mark.parametrize("text", [PUMPS + DRIFT, HALL, FLEET])
+def test_a_scrape_is_what_the_format_of_prometheus_says(text, tmp_path):
+    desk = Desk(tmp_path, text, PlantFleetService if text == FLEET else PlantService)
+    if text == HALL:
+        desk.say(do="announce", context={"outside": 20})
+        desk.ask()
+        desk.say(do="tell", readings={"hot_spot": 29.0}, wanted={"fan": 40})
+    else:
+        desk.tell(2)
+    snapshot = desk.service.snapshot
+    families = scraped(to_text(snapshot.samples(), snapshot.helps))
+    assert families["surefoot_round"] == {None: 3 if text != HALL else 2}
+    total = "surefoot_violations_total"
+    assert sum(families[total].values()) == (text == HALL)
+    assert all(v >= 0 for n, f in families.items() if n.endswith("_total") for v in f.values())
+    desk.service.close()
 
 
 # --- hostile lines -------------------------------------------------------------------------------

@@ -359,7 +359,12 @@ class Keeper:
         how = "missing" if event.g is None else how
         how = "deadline" if self.is_missing else how
         how = "recovered" if machine.left < self._machine.left else how
-        self._violations += event.g is not None and event.g > 0
+        self._violations += any(
+            event.readings[limit.name] > limit.bound
+            if limit.sense == "at_most"
+            else event.readings[limit.name] < limit.bound
+            for limit in machine.plant.limits
+        )  # also where a reading is not believed, and counts as none
         now = time.monotonic()
         if self.is_missing and self._drift:  # what has passed of the next one is not forgotten
             now = min(self._begun[1] + self._length, now)
