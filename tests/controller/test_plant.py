@@ -20,7 +20,7 @@ from surefoot.controller import (
     read_journal,
 )
 from surefoot.controller.check import check
-from surefoot.core.errors import InvalidValueError, StoreError
+from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
 from surefoot.core.plain import decode
 from surefoot.problems.plant import PolicyDescription, write_plant
 
@@ -723,6 +723,95 @@ def test_a_fleet_goes_on_from_its_journal_and_is_amended_by_member(tmp_path):
     with PlantFleet.amending(path, by="operations", reason="p1 was sold") as fleet:
         assert fleet.names == ("p2", "p3")
     assert replay(tmp_path / "pumps.jsonl").is_same
+    report = check(str(tmp_path / "pumps.jsonl"))
+    assert report.is_right
+    assert any("amended by operations, reason: measured again" in line for line in report.events)
+
+
+HALL_FILE = """
+surefoot = 1
+round = "15 min"
+journal = "hall.jsonl"
+[actuator.fan]
+unit = "%"
+range = [30, 100]
+start = 100
+[context.outside]
+unit = "degC"
+range = [-20, 40]
+[limit.hot_spot]
+unit = "degC"
+at_most = 27
+meter_error = 0.2
+start_margin = { value = 3, origin = "given", why = "MARGIN" }
+steepness.fan = { value = 0.1, origin = "estimated", why = "a log" }
+rise = { outside = 0.24 }
+[policy]
+on_contradiction = "recover"
+[service]
+rotate = "8 kB"
+"""
+EDITS = {
+    "a limit": [("at_most = 27", "at_most = 27.5")],
+    "a range": [("range = [30, 100]", "range = [40, 100]")],
+    "a start": [("start = 100", "start = 95")],
+    "a margin": [("value = 3,", "value = 2.5,")],
+    "what a context costs": [("outside = 0.24", 'outside = { per = 0.2, worse = "up" }')],
+    "the range of a context": [("range = [-20, 40]", "range = [-10, 35]")],
+    "a curve": [("value = 0.1,", "value = 0.2,"), ("a log", "a curve")],
+    "a meter": [("meter_error = 0.2", "meter_error = 0.3")],
+    "a round": [('"15 min"', '"10 min"')],
+    "a policy": [('"recover"', '"retreat"')],
+}
+
+
+def drive_file(loop, rounds):
+    """Play the hall of the file, whose temperature is well below what it says."""
+    for t in range(rounds):
+        fan, outside = loop.ask()["fan"], 20.0 + t % 5
+        place = loop.machine.context_of(loop.controller.loop)
+        warmth = 0.0 if place is None else 0.1 * (float(place[0]) - 20.0)
+        heat = 22.0 + warmth + 0.04 * (100.0 - fan)
+        told = {"readings": {"hot_spot": heat}, "wanted": {"fan": 45.0}}
+        loop.tell(**told, context={"outside": outside})
+
+
+def test_all_of_a_file_is_amended_in_one_journal_of_many_parts(tmp_path):
+    # Each edit is refused first, then amended, on top of those before; a copy goes on by itself.
+    path, text = tmp_path / "hall.toml", HALL_FILE
+    path.write_text(text)
+    with Plant.open(path) as loop:
+        drive_file(loop, 5)
+    for what, changes in EDITS.items():
+        for old, new in changes:
+            assert text.count(old) == 1, what
+            text = text.replace(old, new)
+        path.write_text(text.replace("MARGIN", f"stated again for {what}"))
+        with pytest.raises(PlantChangedError):
+            Plant.open(path)
+        with Plant.amending(path, by="E. Moser", reason=what) as loop:
+            assert loop.ask()["fan"] in (95.0, 100.0)
+            drive_file(loop, 4)
+        with Plant.open(path) as loop:
+            drive_file(loop, 2)
+            rounds = loop.round - 1
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    parts = sorted(tmp_path.glob("hall.jsonl*"))
+    assert len(parts) > 4
+    for part in (path, *parts):
+        (copy / part.name).write_bytes(part.read_bytes())
+    with Plant.open(path) as loop:
+        drive_file(loop, 2)
+    with Plant.open(copy / "hall.toml") as loop:
+        assert loop.round == rounds + 1
+    with pytest.raises(DamagedError, match=f"round {rounds + 2}, which must be there"):
+        Plant.open(copy / "hall.toml", at_least=rounds + 2)
+    report = check(str(tmp_path / "hall.jsonl"))
+    assert report.is_right
+    assert replay(tmp_path / "hall.jsonl").is_same
+    said = [line for line in report.events if "amended by E. Moser" in line]
+    assert [line.split("reason: ")[1].split(":")[0] for line in said] == list(EDITS)
 
 
 def test_the_journal_of_a_controller_is_no_plant(tmp_path):
