@@ -609,8 +609,9 @@ class Round:
             return []
         values, bounds, kinds = [self.input.worst], [bound], [knowledge]
         if parts := getattr(loop.certificate, "rows", ()):
+            together: Any = knowledge
             values = np.atleast_1d(feedback.constraint_value).tolist()
-            bounds, kinds = [float(part.bound) for part in parts], list(knowledge.rows)
+            bounds, kinds = [float(part.bound) for part in parts], list(together.rows)
         for value, most, kind in zip(values, bounds, kinds, strict=True):
             error = kind.errors.of_round(feedback).value
             noise = ALARM_NOISES * float(np.max(kind.noise(len(loop.x))))

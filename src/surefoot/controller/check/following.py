@@ -535,7 +535,8 @@ class Follower:
             return reading
         if words := self._find_contradiction(reading):
             self._take_refutation(line, reading, words, is_step)
-            reading = reading._replace(own=raw)
+            if self.is_refuted:  # else the player goes on with what it has certified
+                reading = reading._replace(own=raw)
         if self.is_refuted and (kind.in_contexts or self.drift):
             return reading
         self.readings[i] = reading
