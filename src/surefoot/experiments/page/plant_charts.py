@@ -166,7 +166,9 @@ def _state_limit(track: Track, limit: Any) -> tuple[str, str]:
     """Return the title of the chart of a limit, and what it shows in words."""
     values = track.numbers("readings", limit.name)
     sense = limit.sense.replace("_", " ")
-    title = f"{limit.name}: {sense} {limit.bound:g} {limit.unit}"
+    bounds = track.numbers("limits", limit.name)
+    each = dict.fromkeys([*bounds[np.isfinite(bounds)].tolist(), limit.bound])
+    title = f"{limit.name}: {sense} {', then '.join(f'{b:g}' for b in each)} {limit.unit}"
     about = "Readings with the error of the meter, and what was certified before each round."
     if np.isfinite(values).any():
         low, high = np.nanmin(values), np.nanmax(values)
@@ -236,7 +238,8 @@ class _Limit(_Drawing):
         worst = high if limit.sense == "at_most" else low
         handles += ax.plot(at, worst, color=_READ, lw=0.9, label="reading", **dot)
         at, low, _ = _thin(track.at, lines, bins)
-        handles += ax.plot(at, low, color="#000000", lw=1.1, ls=(0, (5, 2)), label="the limit")
+        look = {"color": "#000000", "lw": 1.1, "ls": (0, (5, 2)), "drawstyle": "steps-pre"}
+        handles += ax.plot(at, low, label="the limit", **look)
         ax.set_ylabel(text_of(f"{limit.name} [{limit.unit}]"))
         _pad(ax, above=limit.sense == "at_most")
         gap = _hatch(ax, track.at, np.isnan(values))
@@ -288,8 +291,8 @@ class _Contexts(_Drawing):
 
     def draw(self, axes: Sequence[Any], track: Track, bins: int) -> list[Any]:
         """Draw the panels; return what the legend shows."""
-        if len(axes) == 1:
-            axes = [axes[0], axes[0].twinx()][: len(self.contexts)]
+        if len(axes) < len(self.contexts):
+            axes = [axes[0], axes[0].twinx()]
         handles = []
         for i, (ax, each) in enumerate(zip(axes, self.contexts, strict=True)):
             at, low, high = _thin(track.at, track.numbers("context", each.name), bins)
