@@ -273,6 +273,37 @@ def test_a_context_that_is_unknown_for_long_is_one_alarm_and_one_gap(desk):
     assert events.count(">6 to 13<") == 2
 
 
+def test_what_the_checker_has_not_judged_is_not_called_certified(desk):
+    with Plant.of(pumps(), journal=desk.folder / "j.jsonl") as plant:
+        for t in range(8):
+            speed = plant.ask()["speed"]
+            report = {"readings": {"pressure": pressure_at(speed)}, "wanted": {"speed": 25.0}}
+            plant.tell(**report, **({"played": {"speed": 49.0}} if t == 3 else {}))
+    rows = list(
+        read_journal(desk.folder / "j.jsonl").plant.describe(
+            read_journal(desk.folder / "j.jsonl").rounds
+        )
+    )
+    cells = re.findall(
+        r"<tr>(<th.*?)</tr>", page_of(desk).source.partition("latest rounds</h2>")[2]
+    )
+    by_round = {int(re.search(r">(\d+)<", c)[1]): c for c in cells if "scope=row" in c}
+    unchecked = [t for t, cell in by_round.items() if ">not checked<" in cell]
+    assert 4 in unchecked
+    for row in rows:
+        bound = f">{row.bounds['pressure']:.5g}<"
+        assert (bound in by_round[row.round]) is (row.round not in unchecked)
+
+
+def test_a_long_name_leaves_room_for_its_unit_beside_an_axis(desk):
+    limit = replace(pumps().limits[0], name="pressure_behind_the_last_valve")
+    with Plant.of(replace(pumps(), limits=(limit,)), journal=desk.folder / "j.jsonl") as plant:
+        plant.tell(readings={limit.name: 3.1}, wanted=plant.ask())
+    page = page_of(desk)
+    assert page.source.count(">pressure_behin... [bar]<") == 4  # of two charts, wide and narrow
+    assert "pressure_behind_the_last_valve: at least 2.5 bar" in page.words
+
+
 def test_one_context_has_one_axis(desk):
     one = replace(
         hall(),
@@ -370,6 +401,27 @@ def test_the_page_fits_a_screen_and_fetches_nothing(desk, chromium, width):
         width == 390 or head.bounding_box()["width"] <= tab.locator("#main").bounding_box()["width"]
     )
     context.close()
+
+
+@pytest.mark.browser
+def test_rounds_that_are_too_wide_for_paper_say_so(desk, chromium):
+    actuator, limit = pumps().actuators[0], pumps().limits[0]
+    names = [f"pump_with_a_long_name_{i}" for i in range(14)]
+    wide = replace(
+        pumps(),
+        actuators=tuple(replace(actuator, name=name) for name in names),
+        limits=(replace(limit, steepness={name: C(0.12) for name in names}),),
+    )
+    with Plant.of(wide, journal=desk.folder / "j.jsonl") as plant:
+        plant.tell(readings={"pressure": 3.1}, wanted=plant.ask())
+    page_of(desk)
+    tab = chromium.new_context(viewport={"width": 700, "height": 900}).new_page()
+    tab.goto((desk.folder / "j.html").as_uri())
+    assert not tab.locator(".on-paper").is_visible()
+    tab.emulate_media(media="print")
+    assert "--csv" in tab.locator(".on-paper").inner_text()
+    assert not tab.locator(".rounds .scroll").is_visible()
+    tab.context.close()
 
 
 def buttons(tab):
