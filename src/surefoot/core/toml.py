@@ -125,8 +125,8 @@ def parse_toml(text: str) -> dict[str, Any]:
         sentence = f"is not TOML: {_begin_small(words):.200}"
         if place is None:
             number = _DIGITS.search(text)
-            line = None if number is None else text.count("\n", 0, number.start()) + 1
-            raise TomlError(sentence, line) from error
+            at = None if number is None else text.count("\n", 0, number.start()) + 1
+            raise TomlError(sentence, at) from error
         if place[1] is None:
             raise TomlError(f"{sentence} at its end", text.count("\n") + 1) from error
         raise TomlError(f"{sentence} (column {place[2]})", int(place[1])) from error
