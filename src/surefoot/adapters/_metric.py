@@ -31,7 +31,6 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.types import Array, Info
 from surefoot.knowledge.nearest import Bounds
-from surefoot.sets._active_set import project_halfspaces
 
 Step: TypeAlias = tuple[Any, Info]
 """A state of the filter after a round, with its details."""
@@ -127,7 +126,8 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
     r"""Return nearly the point of bounds that is nearest to q in a metric.
 
     By Newton's method for the multipliers: those of bounds with slopes S and curvatures
-    :math:`\beta` lead to :math:`u = (Dq - S^\top\lambda)/(D + \beta^\top\lambda)`.
+    :math:`\beta` lead to :math:`u = (Dq - S^\top\lambda)/(D + \beta^\top\lambda)`, and the dual
+    function rises along the bounds there. The answer is not checked.
 
     Args:
         q: the point.
@@ -146,14 +146,20 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
         off = np.where(lam > 0, abs(over), over)
         if (off <= bounds.close).all():
             break
-        c = metric + float(lam @ bounds.beta)
-        N = (bounds.s + np.outer(bounds.beta, u)) / np.sqrt(c)
-        answer = project_halfspaces(over + N @ (lam @ N), N, float(bounds.close.min()), math.inf)
-        if answer is None:
-            break
-        change, share = answer[1] - lam, 1.0
+        free = np.flatnonzero((lam > 0) | (over > 0))
+        N = bounds.s[free] + bounds.beta[free, None] * u
+        H = (N / (metric + float(lam @ bounds.beta))) @ N.T
+        if len(free) == 1:
+            # Newton's method for the inverse of the slope's length, which is nearly straight.
+            squared, change = float(N[0] @ N[0]), over[free] / H[0]
+            end = math.sqrt(max(squared - 2.0 * float(bounds.beta[free[0]] * over[free[0]]), 0.0))
+            change *= 2.0 * squared / (end * (math.sqrt(squared) + end)) if end > 0 else 1.0
+        else:
+            change = np.linalg.lstsq(H, over[free])[0]
+        share = 1.0
         for _ in range(HALVINGS):
-            trial = lam + share * change
+            trial = lam + 0.0
+            trial[free] = np.maximum(lam[free] + share * change, 0.0)
             led = _lead(trial, q, metric, bounds)
             if led[2] >= value:
                 break
