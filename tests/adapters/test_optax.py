@@ -65,7 +65,9 @@ def step_of(tx):
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_the_constraint_holds_after_every_jitted_step(name, precision):
-    tx = optax.chain(optax.clip_by_global_norm(50.0), optax.adam(0.2), keep_feasible(FILTERS[name]))
+    tx = keep_feasible(
+        optax.chain(optax.clip_by_global_norm(50.0), optax.adam(0.2)), FILTERS[name]
+    )
     p, step, deepest = start(), step_of(tx), -1.0
     state = tx.init(p)
     for t in range(80):
@@ -81,7 +83,7 @@ def test_both_precisions_take_the_same_way():
     found = {}
     for wide in (False, True):
         with jax.enable_x64(wide):
-            tx = optax.chain(optax.sgd(0.05), keep_feasible(FILTERS["safety"]))
+            tx = keep_feasible(optax.sgd(0.05), FILTERS["safety"])
             p, step = start(), step_of(tx)
             state = tx.init(p)
             for _ in range(20):
@@ -91,7 +93,7 @@ def test_both_precisions_take_the_same_way():
 
 
 def test_accumulated_gradients_move_in_every_third_step_only(precision):
-    inner = optax.chain(optax.adam(0.2), keep_feasible(FILTERS["safety"]))
+    inner = keep_feasible(optax.adam(0.2), FILTERS["safety"])
     tx = optax.MultiSteps(inner, every_k_schedule=3)
     p, step = start(), step_of(tx)
     state = tx.init(p)
@@ -105,7 +107,7 @@ def test_accumulated_gradients_move_in_every_third_step_only(precision):
 
 
 def test_a_whole_run_may_be_one_scan(precision):
-    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["hull"]))
+    tx = keep_feasible(optax.sgd(0.1), FILTERS["hull"])
     p, step = start(), step_of(tx)
 
     def body(carry, _):
@@ -119,7 +121,7 @@ def test_a_whole_run_may_be_one_scan(precision):
 
 def test_rows_apart_keep_every_row(precision):
     rows = CurvatureRows(beta=(0.0, 0.0), reach=3.0, errors=COARSE)
-    tx = optax.chain(optax.adam(0.1), keep_feasible(RegionFilter(knowledge=rows)))
+    tx = keep_feasible(optax.adam(0.1), RegionFilter(knowledge=rows))
     A = np.array([[1.0, 1.0, 0.0], [0.0, -1.0, 2.0]])
 
     def limits(p):
@@ -144,7 +146,7 @@ def test_rows_apart_keep_every_row(precision):
 
 
 def test_states_are_arrays_that_a_checkpoint_can_store(precision):
-    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["safety"]))
+    tx = keep_feasible(optax.sgd(0.1), FILTERS["safety"])
     p, step = start(), step_of(tx)
     state = tx.init(p)
     for _ in range(5):
@@ -157,14 +159,17 @@ def test_states_are_arrays_that_a_checkpoint_can_store(precision):
 
 
 def test_mistakes_are_one_sentence_each(precision):
-    tx, p = keep_feasible(FILTERS["safety"]), start()
+    tx, p = keep_feasible(optax.sgd(0.1), FILTERS["safety"]), start()
     state = tx.init(p)
     with pytest.raises(InvalidValueError, match="update must be given params"):
         tx.update(p, state)
     with pytest.raises(InvalidValueError, match="constraint_value and constraint_grad"):
         tx.update(p, state, p)
     with pytest.raises(InvalidValueError, match="filter must be"):
-        keep_feasible(lambda x: x)
+        keep_feasible(optax.sgd(0.1), lambda x: x)
+    for base, words in ((FILTERS["safety"], "SafetyFilter"), (optax.MultiSteps(optax.sgd(1), 2), "MultiSteps around")):
+        with pytest.raises(InvalidValueError, match=f"base must be an optax .*{words}"):
+            keep_feasible(base, FILTERS["safety"])
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
     with pytest.raises(InvalidValueError, match="float32 or float64, got bfloat16"):
         tx.update(half, state, half, constraint_value=-1.0, constraint_grad=half)
@@ -173,7 +178,7 @@ def test_mistakes_are_one_sentence_each(precision):
 
 
 def test_a_start_outside_is_an_error(precision):
-    tx, p = keep_feasible(FILTERS["curvature"]), {"w": jnp.ones(3)}
+    tx, p = keep_feasible(optax.sgd(0.1), FILTERS["curvature"]), {"w": jnp.ones(3)}
     seen = {"constraint_value": jnp.asarray(2.0), "constraint_grad": {"w": 2 * p["w"]}}
     state = tx.init(p)
     with pytest.raises(Exception, match="the start must be strictly feasible"):
@@ -182,7 +187,7 @@ def test_a_start_outside_is_an_error(precision):
 
 def test_a_contradiction_is_warned_of_once_and_logged_each_time(precision, caplog):
     known = Constants(R=1.0, G_g=0.5, start_slack=1.0, evaluation_error=ERROR)  # 2 is the truth
-    tx = optax.chain(optax.sgd(0.2), keep_feasible(SafetyFilter.default(known)))
+    tx = keep_feasible(optax.sgd(0.2), SafetyFilter.default(known))
     step = step_of(tx)
 
     def run(p, rounds):
@@ -212,13 +217,13 @@ SPOILED = {0: (np.nan, 0, 0), 3: (0, np.inf, 0), 4: (0, 0, np.nan), 5: (-np.inf,
 
 @pytest.mark.parametrize("name", [*FILTERS, *WITH_DRIFT])
 def test_a_step_without_a_number_is_refused_and_the_next_goes_on(name, precision):
-    tx = keep_feasible({**FILTERS, **WITH_DRIFT}[name])
+    tx = keep_feasible(optax.sgd(0.1), {**FILTERS, **WITH_DRIFT}[name])
 
     @jax.jit
     def step(p, state, spoiled):
         g, s = jax.value_and_grad(length)(p)
         s = jax.tree.map(lambda leaf: leaf + spoiled[1], s)
-        updates = jax.tree.map(lambda leaf: -0.1 * leaf + spoiled[2], jax.grad(loss)(p, 3.0))
+        updates = jax.tree.map(lambda leaf: leaf + spoiled[2], jax.grad(loss)(p, 3.0))
         updates, state = tx.update(
             updates, state, p, constraint_value=g + spoiled[0], constraint_grad=s
         )
@@ -240,7 +245,7 @@ def test_after_a_gap_under_drift_the_filter_begins_anew():
     v, horizon = 0.01, 70
     safe = SafetyFilter.default(Constants(R=2.0, G_g=1.0, start_slack=1.0, drift=v))
     with jax.enable_x64(True):
-        tx = keep_feasible(safe)
+        tx = keep_feasible(optax.identity(), safe)
 
         @jax.jit
         def step(x, state, level, wanted, spoiled):

@@ -161,7 +161,7 @@ def test_every_way_to_state_a_constraint_gives_the_same_steps():
 
 
 def test_rows_apart_and_a_constraint_that_leaves_out_a_parameter():
-    rows = CurvatureRows(beta=(0.0, 0.0), reach=5.0)
+    rows = CurvatureRows(beta=(0.0, 0.0), reach=6.0)
     one = Setting(safe=RegionFilter(knowledge=rows))
     for _ in range(100):
         one.opt.zero_grad()

@@ -74,6 +74,7 @@ class Alarm:
     def __init__(self, on_contradiction: OnContradiction = "warn") -> None:
         checks.one_of(("warn", "raise"), on_contradiction=on_contradiction)
         self.raises, self.warned = on_contradiction == "raise", False
+        self.advised = False
 
     def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; call it before the step is taken."""
@@ -92,6 +93,12 @@ class Alarm:
                 PremiseWarning,
             )
             self.warned = True
+
+    def advise(self, sentence: str) -> None:
+        """Warn once of what is safe, and not as it was meant."""
+        if not self.advised:
+            self.advised = True
+            warn_caller(sentence, UserWarning)
 
 
 @contextmanager
@@ -187,8 +194,10 @@ class Keeper:
         """
         target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
         if metric is not None:
-            self.check_convex()
             metric = check_metric(metric, len(target))
+            metric = None if metric.min() == 1.0 else metric
+        if metric is not None:
+            self.check_convex()
         if self.length > 0:
             first = not np.any(margin)
             rise = self.filter.knowledge.rise(s, self.length, ahead=first)

@@ -45,6 +45,8 @@ GOLDEN = 0.5 * (1.0 + math.sqrt(5.0))
 """The second weight of an accelerated descent."""
 TURNS = 40
 """How often the multipliers of the exact solution are changed, at most."""
+NOISE = 1e-12
+"""The share of the dual function that its rounding may take."""
 HALVINGS = 40
 """How often a change of them is halved, at most."""
 
@@ -79,8 +81,6 @@ def take_in_metric(
         target: the proposal.
         metric: as :func:`check_metric` returns it.
     """
-    if metric.min() == 1.0:
-        return near
     best = take(x - metric * (x - target))
     first = point = best[0].x
     least = _distance(first, target, metric)
@@ -161,7 +161,7 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
             trial = lam + 0.0
             trial[free] = np.maximum(lam[free] + share * change, 0.0)
             led = _lead(trial, q, metric, bounds)
-            if led[2] >= value:
+            if led[2] >= value - NOISE * abs(value):
                 break
             share *= 0.5
         if (trial == lam).all():

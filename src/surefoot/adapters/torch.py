@@ -126,7 +126,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         self._blocks = [
             _Block(one, alarm, params) for one, params in zip(filters, limited, strict=True)
         ]
-        if self._scale is not None and not isinstance(base, _torch.optim.SGD):
+        if metric is None and self._scale is not None and not isinstance(base, _torch.optim.SGD):
             for block in self._blocks:
                 block.check_convex()
 
