@@ -111,9 +111,7 @@ def kept(make: Callable[[Any], Any], metric: Any = None) -> Way:
 
     def begin(model: torch.nn.Sequential) -> Stepper:
         rows = CurvatureRows(beta=(0.5, 0.5), reach=50.0, convex=False)
-        opt = KeepFeasible(
-            make(model.parameters()), RegionFilter(knowledge=rows), metric=metric
-        )
+        opt = KeepFeasible(make(model.parameters()), RegionFilter(knowledge=rows), metric=metric)
 
         def step(loss: torch.Tensor) -> None:
             opt.zero_grad()
