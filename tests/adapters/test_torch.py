@@ -572,7 +572,7 @@ def test_choices_are_refused_where_steps_are_scaled():
 
 def test_two_filters_have_the_metric_of_their_own_parameters():
     pairs = [[torch.nn.Parameter(torch.zeros(())) for _ in range(2)] for _ in range(2)]
-    opt = KeepFeasible(torch.optim.Adam(sum(pairs, []), lr=0.01), [DISC, DISC], pairs)
+    opt = KeepFeasible(torch.optim.Adam([*pairs[0], *pairs[1]], lr=0.01), [DISC, DISC], pairs)
     for _ in range(600):
         opt.zero_grad()
         sum(-(4 * a + b) for a, b in (pairs[0], pairs[1][::-1])).backward()

@@ -257,9 +257,10 @@ class Keeper:
     @property
     def certificate(self) -> Certificate | None:
         """Why what is to be played is feasible; None before a step."""
-        certificate: Any = None if self.info is None else self.info.certificate
+        why: Any = None if self.info is None else self.info.certificate
         # Whether the host's proposal was cut, whatever was asked for in its place.
-        return certificate and certificate._replace(cut=self.is_cut)
+        certificate: Certificate | None = None if why is None else why._replace(cut=self.is_cut)
+        return certificate
 
     def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return float64 copies of what was measured; reject what is no reading."""

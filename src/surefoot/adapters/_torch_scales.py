@@ -146,9 +146,10 @@ def join_scales(parts: Sequence[Tensor | None], params: Sequence[Parameter]) -> 
         if part is not None and part.shape != p.shape:
             rule = f"of shape {tuple(p.shape)}, as its parameter is"
             raise checks.invalid("metric", rule, tuple(part.shape))
-        none = part is None
-        column = _torch.full_like(p, math.inf, dtype=_torch.float64) if none else part.detach()
-        columns.append(column.reshape(-1).cpu().double().numpy())
+        if part is None:
+            columns.append(np.full(p.numel(), math.inf))
+        else:
+            columns.append(part.detach().reshape(-1).cpu().double().numpy())
     D = np.concatenate(columns)
     known = np.isfinite(D)
     return np.where(known, D, D[known].max()) if known.any() else None

@@ -92,11 +92,12 @@ def keep_feasible(
 ) -> GradientTransformationExtraArgs:
     """Return a transformation that takes the steps of another to certified points.
 
-    The base is a whole chain: what comes after the certified point would not be certified.
+    The base is a whole chain: what came after the certified point would not be certified.
     ``update`` needs ``params`` and the extra arguments ``constraint_value`` and
-    ``constraint_grad``, a pytree like the parameters. Both are in float64 unless the filter has an ``evaluation_error``, as it must
-    without 64-bit mode. If rows are separate, the value has one entry per row, and each leaf of
-    the gradient a first axis for the rows. Within ``optax.MultiSteps`` nothing changes.
+    ``constraint_grad``, a pytree like the parameters. Both are in float64 unless the filter has an
+    ``evaluation_error``, as it must without 64-bit mode. If rows are separate, the value has one
+    entry per row, and each leaf of the gradient a first axis for the rows. Within
+    ``optax.MultiSteps`` nothing changes.
 
     A value, a gradient or an update that is not finite is rejected. If the filter allows for drift
     and g went on changing meanwhile, call ``init`` again: a rejected step is no round for it.
