@@ -112,7 +112,8 @@ def test_the_exact_solution_satisfies_the_conditions_of_optimality(seed):
     s, beta = random.normal(size=(rows, n)), random.choice([0.0, 0.5, 3.0], rows)
     bounds = Bounds(-random.uniform(0, 1, rows), s, beta, 0 * beta, np.full(rows, 1e-12))
     q = random.normal(size=n)
-    u = solve_in_metric(q, metric, bounds)
+    u, is_found = solve_in_metric(q, metric, bounds)
+    assert is_found
     over = bounds.values(u)
     assert (over <= 1e-9).all()
     normals = s + beta[:, None] * u

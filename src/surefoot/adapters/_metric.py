@@ -11,12 +11,13 @@ than the region's own answers:
 :math:`\Pi_K(x - \theta D(x-p)/\max D)` *with* :math:`0<\theta\le1`\ *. Then* :math:`x^+=x` *if and
 only if -m is normal to K at x, and* :math:`m^\top(x^+-x)\le-\frac1{2\eta}\|x^+-x\|_D^2`\ *.*
 
-Here these points are answers of the filter itself, certified as every other. One is that of the
-theorem (a :class:`~surefoot.rules.SafetyFilter` shortens a step to a share :math:`\theta`, and K is
-its half-space). Another is Euclid's. Where the region is given by bounds, the third is its answer
-to the exact solution in the metric; else up to 20 are those of accelerated projected descent of
-:math:`\frac12\|y-p\|_D^2`, begun anew where it turns back (FISTA with restarts). *Safety does not
-depend on the metric*, nor on how good any of these searches is.
+Here these points are answers of the filter itself, certified as every other. Where its region is
+given by curvatures and no known set cuts, it is the answer to the nearest point in the metric,
+which Newton's method finds. Else one is that of the theorem (a
+:class:`~surefoot.rules.SafetyFilter` shortens a step to a share :math:`\theta`, and K is its
+half-space), one is Euclid's, and the others, 20 with the first, are those of accelerated projected
+descent of :math:`\frac12\|y-p\|_D^2`, begun anew where it turns back (FISTA with restarts).
+*Safety does not depend on the metric*, nor on how good any of these searches is.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST = 20
 ENDED = 1e-12
 """The share of the proposed step below which the search has ended."""
 EXACT = 1e-9
-"""The share by which the filter may move an exact solution, which rounding put outside."""
+"""The share of the proposed step by which a filter may move the nearest point, by rounding."""
 GOLDEN = 0.5 * (1.0 + math.sqrt(5.0))
 """The second weight of an accelerated descent."""
 TURNS = 40
@@ -81,6 +82,13 @@ def take_in_metric(
         target: the proposal.
         metric: as :func:`check_metric` returns it.
     """
+    region, tolerance = near[1].region, norm(target - x)
+    bounds = None if region is None else region.base.as_bounds()
+    if bounds is not None and not bounds.tau.any():
+        u, is_exact = solve_in_metric(target - region.x, metric, bounds)
+        exact = take(region.x + u)
+        if is_exact and norm(exact[0].x - region.x - u) <= EXACT * tolerance:
+            return exact
     best = take(x - metric * (x - target))
     first = point = best[0].x
     least = _distance(first, target, metric)
@@ -92,14 +100,6 @@ def take_in_metric(
             best, least = step, distance
 
     keep(near)
-    q = target - x
-    bounds = None if near[1].region is None else near[1].region.base.as_bounds()
-    if bounds is not None and not bounds.tau.any():
-        guess = near[1].region.x + solve_in_metric(target - near[1].region.x, metric, bounds)
-        step = take(guess)
-        keep(step)
-        if norm(step[0].x - guess) <= EXACT * norm(q):
-            return best
     v, weight = first, GOLDEN
     for _ in range(MOST - 1):
         step = take(v - metric * (v - target))
@@ -111,7 +111,7 @@ def take_in_metric(
             after = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * weight * weight))
             v, weight = new + (weight - 1.0) / after * (new - point), after
         moved, point = norm(new - point), new
-        if moved <= ENDED * norm(q):
+        if moved <= ENDED * tolerance:
             break
     return best
 
@@ -122,12 +122,13 @@ def _distance(point: Array, target: Array, metric: Array) -> float:
     return 0.5 * float(off @ (metric * off))
 
 
-def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
-    r"""Return nearly the point of bounds that is nearest to q in a metric.
+def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> tuple[Array, bool]:
+    r"""Return the point of bounds that is nearest to q in a metric, and whether it was found.
 
     By Newton's method for the multipliers: those of bounds with slopes S and curvatures
     :math:`\beta` lead to :math:`u = (Dq - S^\top\lambda)/(D + \beta^\top\lambda)`, and the dual
-    function rises along the bounds there. The answer is not checked.
+    function rises along the bounds there. It is found where no bound is above its ``close``, and
+    those with a multiplier above 0 are no further from 0.
 
     Args:
         q: the point.
@@ -137,7 +138,7 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
     Example:
         >>> one = np.ones(1)
         >>> disc = Bounds(-0.5 * one, np.zeros((1, 2)), one, 0.0 * one, 1e-12 * one)
-        >>> solve_in_metric(np.array([3.0, 2.0]), np.array([1.0, 4.0]), disc).round(5)
+        >>> solve_in_metric(np.array([3.0, 2.0]), np.array([1.0, 4.0]), disc)[0].round(5)
         array([0.4..., 0.8...])
     """
     lam = np.zeros(len(bounds.up))
@@ -145,7 +146,7 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
     for _ in range(TURNS):
         off = np.where(lam > 0, abs(over), over)
         if (off <= bounds.close).all():
-            break
+            return u, True
         free = np.flatnonzero((lam > 0) | (over > 0))
         N = bounds.s[free] + bounds.beta[free, None] * u
         H = (N / (metric + float(lam @ bounds.beta))) @ N.T
@@ -167,7 +168,7 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> Array:
         if (trial == lam).all():
             break
         lam, (u, over, value) = trial, led
-    return u
+    return u, False
 
 
 def _lead(lam: Array, q: Array, metric: Array, bounds: Bounds) -> tuple[Array, Array, float]:
