@@ -222,7 +222,7 @@ def measure() -> list[str]:
     return table(HEAD, rows())
 
 
-def time_steps(repeats: int = 12, steps: int = 25) -> dict[str, float]:
+def time_steps(repeats: int = 80, steps: int = 8) -> dict[str, float]:
     """Return the processor time of a step in milliseconds, the least of interleaved pieces."""
     torch.set_num_threads(1)
     _, people, _ = draw()

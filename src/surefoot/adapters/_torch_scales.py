@@ -146,10 +146,8 @@ def join_scales(parts: Sequence[Tensor | None], params: Sequence[Parameter]) -> 
         if part is not None and part.shape != p.shape:
             rule = f"of shape {tuple(p.shape)}, as its parameter is"
             raise checks.invalid("metric", rule, tuple(part.shape))
-        if part is None:
-            columns.append(np.full(p.numel(), math.inf))
-        else:
-            columns.append(part.detach().reshape(-1).cpu().double().numpy())
-    D = np.concatenate(columns)
+        column = _torch.full_like(p, math.inf) if part is None else part
+        columns.append(column.detach().cpu().double().reshape(-1))
+    D = _torch.cat(columns).numpy()
     known = np.isfinite(D)
     return np.where(known, D, D[known].max()) if known.any() else None

@@ -311,7 +311,9 @@ def _check_params(
 
 def _values(block: list[Tensor]) -> Array:
     """Return parameters as one float64 vector that shares nothing with them."""
-    return np.concatenate([_plain(p).reshape(-1) for p in block])
+    joined = _torch.cat([p.detach().cpu().reshape(-1) for p in block])  # a copy, also of one
+    vector: Array = joined.to(_torch.float64).numpy()
+    return vector
 
 
 def _gradient(value: Tensor, at: list[Tensor]) -> Array:
