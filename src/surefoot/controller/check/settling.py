@@ -27,6 +27,19 @@ _PLACES = 2**200
 class Response:
     """What readings may miss of a step, from the table of a player."""
 
+    round: Fraction
+    dead: Fraction
+    window: Fraction
+    at_once: Fraction
+    through: bool
+    taus: list[Fraction]
+    has_gains: bool
+    weights: list[Fraction]
+    steepness: Fraction
+    ratios: list[Fraction]
+    table: list[Fraction]
+    later: list[Fraction]
+
     def __init__(self, table: dict[str, Any], steepness: Fraction | None) -> None:
         keys = "class round time_constants shares gains dead_time window at_once through"
         refuse_other_keys(table, keys)
@@ -42,7 +55,7 @@ class Response:
             self.weights = _numbers(gains, "gains")
         else:
             self.weights = [1 - self.at_once] if shares is None else _numbers(shares, "shares")
-        if len(self.weights) != max(len(self.taus), 1) or not isinstance(self.through, bool):
+        if len(self.weights) != max(len(self.taus), 1) or type(table["through"]) is not bool:
             raise WrongError("a response must have a share or a gain per time constant")
         if not self.has_gains and sum(self.weights) + self.at_once < 1 - Fraction(1, 2**30):
             raise WrongError("the shares of a response must add up to 1")
@@ -121,6 +134,13 @@ class Lag:
         jump: how far the action may have moved before.
     """
 
+    response: Response
+    x: Point
+    drift: Fraction
+    modes: list[Fraction]
+    moves: list[Fraction]
+    ahead: Fraction
+
     def __init__(self, response: Response, start: Point, drift: Fraction, jump: Fraction) -> None:
         self.response, self.x, self.drift = response, start, drift
         self.modes = [Fraction(0)] * len(response.ratios)
@@ -153,6 +173,14 @@ class Settling(Kind):
 
     keys: ClassVar[str] = "knowledge response"
     certificates: ClassVar[tuple[str, ...]] = ("SettlingCertificate",)
+    part: Kind
+    noise: Fraction
+    own_noise: Fraction
+    response: Response
+    drift: Fraction
+    margin: Fraction
+    reach: Fraction | None
+    longest: Fraction
 
     def __init__(self, table: dict[str, Any], d: int, part: Kind) -> None:
         super().__init__(table, d)

@@ -70,6 +70,18 @@ class RunOfRow:
         row: which.
     """
 
+    run: Run
+    row: int
+    t: int
+    delay: int
+    place: Point | None
+    start: Point
+    drift: Fraction
+    start_bound: Fraction | None
+    places: dict[int, Point]
+    actions: dict[int, Point]
+    here: tuple[Point, Bounds | None]
+
     def __init__(self, run: Run, row: int) -> None:
         self.run, self.row = run, row
         self.t, self.delay, self.place = run.t, run.delay, run.place
@@ -159,6 +171,11 @@ class Together(Kind):
 
     keys: ClassVar[str] = "rows"
     certificates: ClassVar[tuple[str, ...]] = ("TogetherCertificate",)
+    kinds: list[Kind]
+    rows: int
+    in_contexts: bool
+    first_context: dict[str, Any] | None
+    noise: Fraction
 
     def __init__(self, table: dict[str, Any], d: int, kinds: list[Kind]) -> None:
         super().__init__(table, d)
