@@ -11,6 +11,7 @@ module                            what it offers
 ``surefoot.adapters.cvxpy``       ``from_cvxpy``, constraints as they are written there
 ``surefoot.adapters.scipy``       ``from_scipy``, the same for SciPy's three classes
 ``surefoot.adapters.pandapower``  ``SafeSetPoints``, a controller of static generators
+``surefoot.adapters.xopt``        ``CertifiedGenerator``, whose candidates are feasible
 ================================  ==============================================================
 
 Import the module that you need: nothing is imported here, so that no host is a dependency of
