@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from surefoot.problems.plant.description import ActuatorDescription, ContextDescription
 from surefoot.problems.plant.scaling import snap_to_step
-from surefoot.problems.plant.tables import Mistakes, Table
+from surefoot.problems.plant.tables import Mistakes, Table, as_number
 
 __all__ = [
     "LONGEST_NODE",
@@ -124,13 +124,15 @@ def _read_start(
     *,
     can_be_off: bool,
 ) -> float | None:
-    """Return the safe set point."""
+    """Return the safe set point; what is wrong with ``off`` is said there, and not again."""
     if not table.require("start", "the safe set point"):
         return None
     start = table.number("start", unit)
     if start is None or ends is None:
         return start
-    if not (ends[0] <= start <= ends[1] or (can_be_off and start == 0)):
+    if table.has("off") and start in (0.0, as_number(table.values["off"])):
+        return start
+    if not ends[0] <= start <= ends[1]:
         rule = f"in its range {_range_text(ends, unit)}"
         table.reject("start", f"0 or {rule}" if can_be_off else rule)
         return None

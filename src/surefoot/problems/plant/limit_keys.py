@@ -12,7 +12,7 @@ from surefoot.problems.plant.description import (
     PlantConstant,
     RiseDescription,
 )
-from surefoot.problems.plant.tables import Sign, Table
+from surefoot.problems.plant.tables import Sign, Table, some_of
 
 __all__ = ["Units", "read_limit"]
 
@@ -121,7 +121,7 @@ def _check_kind(table: Table) -> None:
 
 
 def _list(words: Iterable[str]) -> str:
-    *first, last = words
+    *first, last = some_of(words)
     return f"{', '.join(first)} and {last}" if first else last
 
 
