@@ -695,9 +695,14 @@ def test_what_is_no_part_of_a_proof_may_be_edited(tmp_path):
     path.write_text(FILE)
     Plant.open(path).close()
     text = FILE.replace('name = "pumps"', 'name = "booster"  # renamed')
+    for key in ("start = 50", "at_least = 2.5"):
+        assert text.count(key) == 1
+        text = text.replace(key, f'node = "{key[:4]}"\n{key}')
     path.write_text(text + '\n[service]\ndeadline = "5 min"\n')
     with Plant.open(path) as plant:
-        assert plant.description.name == "booster"
+        described = plant.description
+        assert described.name == "booster"
+        assert (described.actuators[0].node, described.limits[0].node) == ("star", "at_l")
 
 
 def test_a_fleet_goes_on_from_its_journal_and_is_amended_by_member(tmp_path):

@@ -11,6 +11,7 @@ from surefoot.controller import PremiseError, PremiseWarning, read_journal, repl
 from surefoot.core.errors import InvalidValueError
 from surefoot.knowledge import Column, ContextHull, Curvature, Errors, LipschitzHull
 from surefoot.rules import LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.sets import Box
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
 
@@ -506,6 +507,14 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
         controller.tell(**told)
         assert controller.round == 5
     assert replay(path).is_same
+
+
+def test_a_set_of_other_points_is_refused_by_its_name():
+    with Controller(MOVABLE["certified"], START) as controller:
+        controller.ask()
+        words = "within must be of 2 entries, as the action, got Box"
+        with pytest.raises(InvalidValueError, match=words):
+            controller.tell(cost_gradient=[1.0, 0.0], constraint_value=-0.1, within=Box([0], [1]))
 
 
 def test_a_reading_above_0_within_its_error_is_not_above_the_bound_of_the_guarantee():

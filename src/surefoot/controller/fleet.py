@@ -281,8 +281,8 @@ class Fleet(Live):
     def ask(self) -> FloatArray:
         """Return the actions to play in this round, (n, d), as a read-only copy."""
         members = self._now[0]
-        for loop in members.aside.values():
-            self._check_context(loop)
+        for i, loop in members.aside.items():
+            self._check_context(members.runs[i], loop)
         self._asked = members.rounds.copy()
         actions: FloatArray = freeze(members.actions.copy())
         return actions

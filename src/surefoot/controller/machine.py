@@ -33,6 +33,7 @@ from surefoot.problems.plant import (
     promises_of_plant,
     proof_of,
 )
+from surefoot.problems.plant.canonical import take_rest
 from surefoot.problems.plant.player import has_rows, player_of
 from surefoot.problems.plant.recovery import MeterReading, next_factor
 
@@ -145,9 +146,7 @@ class Machine:
                 f"the plant of the journal cannot be read: {first_line(error)}"
             ) from error
         if plant is not None:
-            description = replace(
-                description, name=plant.name, journal=plant.journal, service=plant.service
-            )
+            description = take_rest(description, plant)
         machine = cls(description, one_limit, factor, left)
         machine.refuse_another(run)
         return machine

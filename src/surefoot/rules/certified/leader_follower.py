@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -27,6 +27,8 @@ from surefoot.knowledge import (
     GivenContext,
     Knowledge,
     LipschitzHull,
+    Response,
+    Settling,
     Together,
 )
 from surefoot.proposers.leader import Leader
@@ -35,6 +37,7 @@ from surefoot.rules.certified.arguments import (
     UnknownSlope,
     hull_knowledge,
     not_where_unknown,
+    settle,
 )
 
 if TYPE_CHECKING:
@@ -80,6 +83,8 @@ class LeaderFollower(Certified):
         drift: how much g may change from round to round.
         evaluation_error: how wrong a computed g may be beyond rounding.
         ramp: how far an action may be from the last one; None for any distance.
+        response: how readings lag behind the action (:class:`~surefoot.knowledge.Response`); None
+            where they do not.
 
     Example:
         >>> import numpy as np
@@ -96,7 +101,10 @@ class LeaderFollower(Certified):
         True
     """
 
-    made_of: ClassVar[MadeOf] = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Together))
+    made_of: ClassVar[MadeOf] = (
+        (Leader,),
+        (LipschitzHull, ContextHull, EstimatedHull, Settling, Together),
+    )
     declared_by: ClassVar[tuple[type, ...]] = (
         Slopes,
         Leader,
@@ -104,6 +112,7 @@ class LeaderFollower(Certified):
         ContextHull,
         ErrorBounds,
         Parts,
+        Settling,
     )
     typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
 
@@ -123,19 +132,24 @@ class LeaderFollower(Certified):
         drift: float = 0.0,
         evaluation_error: float = 0.0,
         ramp: float | Sequence[float] | None = None,
+        response: Response | None = None,
     ) -> None:
         proposer = Leader(
             domain=domain, cuts=cuts, leader=leader, strong_convexity=strong_convexity
         )
-        errors = ErrorBounds(
-            value_error=value_error,
-            slope_error=slope_error,
-            drift=drift,
-            evaluation_error=evaluation_error,
-        ).errors
-        knowledge: Knowledge
         slope_bound: Any = G_g
-        if isinstance(G_g, list | tuple) or np.ndim(G_g):
+        has_rows = isinstance(G_g, list | tuple) or bool(np.ndim(slope_bound))
+        bounds = {
+            "value_error": value_error,
+            "slope_error": slope_error,
+            "drift": drift,
+            "evaluation_error": evaluation_error,
+        }
+        if has_rows:
+            _refuse_lists(bounds | {"start_bound": start_bound})
+        errors = ErrorBounds(**bounds).errors
+        knowledge: Knowledge
+        if has_rows:
             knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors, context)
         elif context is None:
             knowledge = LipschitzHull(
@@ -150,6 +164,7 @@ class LeaderFollower(Certified):
                 errors=errors,
                 context=context,
             )
+        knowledge = settle(knowledge, response)
         super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
 
     @classmethod
@@ -264,6 +279,18 @@ class LeaderFollower(Certified):
             start_bound=start_bound,
         )
         return Tuned(cls.of(Leader(domain=domain), known.knowledge), known.promise)
+
+
+def _refuse_lists(given: Mapping[str, object]) -> None:
+    """Raise for a bound per limit: those of the constructor are for each of the limits."""
+    for name, value in given.items():
+        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+            rule = (
+                "one number, which is right for every limit: take the largest, or the parts, "
+                "Certified(proposer=Leader(...), knowledge=Together(rows=...)) with a "
+                "LipschitzHull for each limit"
+            )
+            raise checks.invalid(name, rule, value)
 
 
 def _hull_per_limit(
