@@ -376,7 +376,9 @@ class Follower:
     def _take_amend(self, line: dict[str, Any]) -> None:
         """Take a change of what is known of a plant, which begins anew at its start."""
         before = self.player.plant
-        words = confirm_amendment(line, before, self._obstacle_to_recovery)
+        is_refuted = self.is_contradicted or self.is_refuted
+        obstacle = self._obstacle_to_recovery
+        words = confirm_amendment(line, before, obstacle, is_refuted=is_refuted)
         self.amendments.append(Amendment(self.t, words, self.certified))
         action = self.action
         self._begin(line)
