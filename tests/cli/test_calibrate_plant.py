@@ -123,6 +123,7 @@ def test_options_are_kept(pump):
         (PUMP.replace("--meter-error 0.02", ""), "say by how much a reading of pressure may be"),
         (PUMP.replace("pump.csv", "none.csv"), "'none.csv' is not a file: give a log"),
         (f"{PUMP} --step-test none.csv", "'none.csv' is not a file"),
+        (f"{PUMP} --write no/pump.toml", "'no' is not a folder, in which --write must be"),
         (PUMP.replace("--log pump.csv", ""), "a plant file is written from a log: --log FILE.csv"),
         (f"{PUMP} --g pressure", "go without a plant file: it has --actuators, --limit and"),
         (
