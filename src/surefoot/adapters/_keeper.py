@@ -36,11 +36,13 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from surefoot.adapters._metric import Step, check_metric, take_in_metric
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm
@@ -72,6 +74,7 @@ class Alarm:
     def __init__(self, on_contradiction: OnContradiction = "warn") -> None:
         checks.one_of(("warn", "raise"), on_contradiction=on_contradiction)
         self.raises, self.warned = on_contradiction == "raise", False
+        self.advised = False
 
     def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; call it before the step is taken."""
@@ -90,6 +93,12 @@ class Alarm:
                 PremiseWarning,
             )
             self.warned = True
+
+    def advise(self, sentence: str) -> None:
+        """Warn once of what is safe, and not as it was meant."""
+        if not self.advised:
+            self.advised = True
+            warn_caller(sentence, UserWarning)
 
 
 @contextmanager
@@ -159,12 +168,20 @@ class Keeper:
         self.played = freeze(first)
         self.state = filter.init(first)
         self.info: Info | None = None  # details of the last step
+        self.is_cut = False  # whether the last proposal was not taken as it was
         rows = knowledge.row_count
         self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
         if "G_g" in knowledge.constants and rows == 1:
             self.margin = knowledge.rise(first, self.length)
 
-    def offer(self, proposal: ArrayLike, g: Array, s: Array, value_error: Number = None) -> Info:
+    def offer(
+        self,
+        proposal: ArrayLike,
+        g: Array,
+        s: Array,
+        value_error: Number = None,
+        metric: Array | None = None,
+    ) -> Info:
         """Take a proposal to a certified point; a call that raises changes nothing.
 
         Args:
@@ -172,11 +189,19 @@ class Keeper:
             g: the constraint's value at :attr:`played`; one per row if rows are separate.
             s: one subgradient there; one per row if rows are separate. None for none.
             value_error: a bound on the error of g, if it is an estimate.
+            metric: the diagonal of the metric in which the certified point is sought that is
+                nearest to the proposal (:mod:`surefoot.adapters._metric`); None for Euclid's.
         """
         target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
+        if metric is not None:
+            metric = check_metric(metric, len(target))
+            metric = None if metric.min() == 1.0 else metric
+        if metric is not None:
+            self.check_convex()
         if self.length > 0:
             first = not np.any(margin)
-            margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
+            rise = self.filter.knowledge.rise(s, self.length, ahead=first)
+            margin = np.maximum(margin, np.reshape(rise, np.shape(margin)))
         g = g + margin
         g = g if g.ndim else float(g)
         # A point that no rounding has moved is the action that was asked for.
@@ -184,16 +209,38 @@ class Keeper:
         action = None if is_asked else self.played
         at = {"action": action, "proposal": target, "within": self.within}
         feedback = Feedback(None, g, s, value_error=value_error, **at)
+        state, info = self._take(feedback, target)
+        if metric is not None and not bool((state.x == target).all()):
+            take = partial(self._take, feedback)
+            state, info = take_in_metric(take, (state, info), self.played, target, metric)
+        self.alarm.emit(info)
+        point = freeze(flat(state.x.astype(self.dtype)))
+        self.is_cut = bool((state.x != target).any())
+        self.state, self.margin, self.played, self.info = state, margin, point, info
+        return info
+
+    def _take(self, feedback: Feedback, proposal: Array) -> Step:
+        """Return the filter's step for a proposal, in the domain also after rounding."""
+        feedback = feedback._replace(proposal=proposal)
         state, info = self.filter.step(self.state, feedback)
         domain = self.filter.domain
         inside = None if domain is None or not self.length else move_inwards(domain, self.length)
         if inside is not None and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
-        self.alarm.emit(info)
-        point = freeze(flat(state.x.astype(self.dtype)))
-        self.state, self.margin, self.played, self.info = state, margin, point, info
-        return info
+        return state, info
+
+    def check_convex(self) -> None:
+        """Raise for a filter whose regions are not convex: a metric is of no use there."""
+        domain = self.filter.domain
+        if not getattr(domain, "is_convex", True):
+            raise checks.invalid(
+                "domain",
+                "convex where steps are scaled by coordinate, because the choice nearest in their "
+                "metric may stay where a better one is: let an optimiser propose that scales "
+                "nothing, as SGD",
+                domain,
+            )
 
     @property
     def obstacle_to_repeats(self) -> str:
@@ -210,7 +257,10 @@ class Keeper:
     @property
     def certificate(self) -> Certificate | None:
         """Why what is to be played is feasible; None before a step."""
-        return None if self.info is None else self.info.certificate
+        why: Any = None if self.info is None else self.info.certificate
+        # Whether the host's proposal was cut, whatever was asked for in its place.
+        certificate: Certificate | None = None if why is None else why._replace(cut=self.is_cut)
+        return certificate
 
     def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return float64 copies of what was measured; reject what is no reading."""

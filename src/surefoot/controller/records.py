@@ -645,5 +645,5 @@ def reading_back(name: str, what: str) -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
-        words = f"{name} is damaged: its {what} cannot be read ({first_line(error)})"
+        words = f"{name} is damaged: its {what} cannot be read ({first_line(error):.300})"
         raise DamagedError(words) from error

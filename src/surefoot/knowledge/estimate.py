@@ -211,6 +211,13 @@ class UnknownConstant(Knowledge):
     violations: int | None = count(0, default=None)
 
     constant: ClassVar[str]
+    unsupported: ClassVar[Mapping[str, str]] = {
+        **Knowledge.unsupported,
+        "drift": "what readings prove is of one g that does not change",
+        "context": "what readings prove is of one g, and contexts move it; ContextHull takes a G_g "
+        "that may be far too large",
+        "ramp": "after a violation no action that is near need be feasible",
+    }
     kind: ClassVar[Literal["few violations"]] = "few violations"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     offers = BALLS

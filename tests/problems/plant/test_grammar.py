@@ -178,7 +178,7 @@ EDITS = {
         HALL,
         ("meter_error = 0.2", "meter_error = 0.2\nzzz = 1"),
         "limit.hot_spot has zzz: it may have unit, at_most, at_least, meter_error, start_margin, "
-        "steepness, curvature, unknown, convex, rise, changes",
+        "steepness, curvature, unknown, convex, rise, changes, node",
     ),
     "start": (
         HALL,
@@ -231,6 +231,16 @@ EDITS = {
         ("off = 0", "off = 0\nramp = 24"),
         "actuator.speed could never be switched: its ramp is 24 Hz a round (24 Hz per minute), its "
         "range begins at 25",
+    ),
+    "a node of two actuators": (
+        edit(PARK, ("off = 0", "off = 0\nnode = 'ns=2;i=7'")),
+        ("off = 0\nstart", "off = 0\nnode = 'ns=2;i=7'\nstart"),
+        "actuator.east.node must be another node: actuator.west has it",
+    ),
+    "a node that is no text": (
+        PUMPS,
+        ("at_least = 2.5", "node = 7\nat_least = 2.5"),
+        "limit.pressure.node must be a line of at most 200 characters in quotes, got 7",
     ),
     "margin": (
         HALL,

@@ -6,9 +6,17 @@ from surefoot.problems.plant.description import ActuatorDescription, ContextDesc
 from surefoot.problems.plant.scaling import snap_to_step
 from surefoot.problems.plant.tables import Mistakes, Table, as_number
 
-__all__ = ["is_unit", "per_minute", "read_actuator", "read_context", "read_unit"]
+__all__ = [
+    "LONGEST_NODE",
+    "is_unit",
+    "per_minute",
+    "read_actuator",
+    "read_context",
+    "read_unit",
+]
 
 LONGEST_UNIT = 20
+LONGEST_NODE = 200
 
 
 def is_unit(text: str) -> bool:
@@ -39,13 +47,14 @@ def _read_range(table: Table, unit: str) -> tuple[float, float] | None:
 
 def read_context(table: Table) -> ContextDescription | None:
     """Return a context; None if it has mistakes, which are in the table."""
-    table.check_keys(("unit", "range", "changes"))
+    table.check_keys(("unit", "range", "changes", "node"))
     unit = read_unit(table)
     ends = _read_range(table, unit)
     changes = table.number("changes", per_minute(unit), " >= 0")
+    node = table.text("node", LONGEST_NODE)
     if not unit or ends is None:
         return None
-    return ContextDescription(str(table.path[-1]), unit, *ends, changes)
+    return ContextDescription(str(table.path[-1]), unit, *ends, changes, node)
 
 
 def per_minute(unit: str) -> str:
@@ -60,19 +69,20 @@ def read_actuator(table: Table, minutes: float | None) -> ActuatorDescription | 
         table: of its keys.
         minutes: the length of a round; None if it is wrong.
     """
-    table.check_keys(("unit", "range", "start", "ramp", "step", "off"))
+    table.check_keys(("unit", "range", "start", "ramp", "step", "off", "node"))
     unit = read_unit(table)
     ends = _read_range(table, unit)
     off = _read_off(table, unit, ends)
     ramp = table.number("ramp", per_minute(unit), " > 0")
     step = _read_step(table, unit, ends)
     start = _read_start(table, unit, ends, step, can_be_off=off is not None)
+    node = table.text("node", LONGEST_NODE)
     if ramp is not None and minutes is not None:
         _check_ramp(table, unit, ramp, minutes, step, None if off is None else ends)
     if not unit or ends is None or start is None:
         return None
     return ActuatorDescription(
-        str(table.path[-1]), unit, *ends, start, ramp, step, can_be_off=off is not None
+        str(table.path[-1]), unit, *ends, start, ramp, step, can_be_off=off is not None, node=node
     )
 
 

@@ -38,7 +38,7 @@ class PlantFileError(SurefootError, ValueError):
     """
 
     def __init__(self, mistakes: Iterable[str]) -> None:
-        self.mistakes = tuple(mistakes)
+        self.mistakes: tuple[str, ...] = tuple(mistakes)
         super().__init__("\n".join(self.mistakes))
 
     def __reduce__(self) -> tuple[object, ...]:
