@@ -33,7 +33,16 @@ from surefoot.controller.service import ControllerService
 from surefoot.core.algorithm import Algorithm
 from surefoot.core.errors import SurefootError
 from surefoot.core.types import needs_of
-from surefoot.knowledge import Choices, Column, ContextHull, Errors, LipschitzHull, Together
+from surefoot.knowledge import (
+    Choices,
+    Column,
+    ContextHull,
+    Errors,
+    LipschitzHull,
+    Response,
+    Settling,
+    Together,
+)
 from surefoot.rules import (
     Averaged,
     CostProbing,
@@ -118,6 +127,11 @@ NEEDS = (
     Need("start bound", "g at the start is below -0.3 in every round", "`start_bound=-0.3`"),
     Need("noise", "readings have random errors", "`Averaged(base=..., sigma=0.01)`"),
     Need("delay", "readings come two rounds late", "`Delayed(base=..., delay=2)`"),
+    Need(
+        "slow plant",
+        "a reading shows half of a step, and the rest in later rounds",
+        "`response=Response(time_constants=[1.5], round=1.0)`",
+    ),
     Need("no slope", "only values of g are read", "`ValuesFollower(...)`"),
     Need("no gradient", "only values of the cost are read", "`CostProbing(base=..., length=0.05)`"),
     Need("unknown G_g", "no Lipschitz constant is known", "`LeaderFollower.unknown(...)`"),
@@ -142,6 +156,9 @@ TRIPLES: tuple[tuple[str, ...], ...] = (
     ("no slope", "context", "ramp"),
     ("no slope", "context", "value error"),
     ("no slope", "value error", "missing"),
+    ("slow plant", "no slope", "value error", "missing"),
+    ("slow plant", "ramp", "drift", "start bound"),
+    ("slow plant", "rows", "value error"),
     ("no slope", "context", "ramp", "value error", "missing", "box"),
     ("context", "drift", "start bound"),
     ("context", "ramp", "drift", "start bound"),
@@ -221,6 +238,9 @@ def options_for(needs: frozenset[str]) -> dict[str, Any]:
         options["start_bound"] = -0.3
     if "ramp" in needs:
         options["ramp"] = 0.05
+    if "slow plant" in needs:
+        through = "drift" in needs  # which is that of the plant here
+        options["response"] = Response(time_constants=[1.5], round=1.0, through=through)
     if "rows" in needs and "unknown G_g" in needs:
         options["rows"] = 2
     return options
@@ -248,10 +268,14 @@ def knowledge_for(needs: frozenset[str], domain: Any, options: dict[str, Any]) -
     """Return what a filter is given."""
     errors = Errors(value=options.pop("value_error", 0.0), drift=options.pop("drift", 0.0))
     kind: Any = ContextHull if "context" in needs else LipschitzHull
+    response = options.pop("response", None)
     if "rows" not in needs:
-        return kind(G_g=1.6, domain=domain, errors=errors, **options)
-    rows = tuple(kind(G_g=G_g, reach=2.0, errors=errors, **options) for G_g in (1.6, 1.0))
-    return Together(rows=rows, domain=domain)
+        known = kind(G_g=1.6, domain=domain, errors=errors, **options)
+        return known if response is None else Settling(knowledge=known, response=response)
+    rows = [kind(G_g=G_g, reach=2.0, errors=errors, **options) for G_g in (1.6, 1.0)]
+    if response is not None:
+        rows = [Settling(knowledge=row, response=response) for row in rows]
+    return Together(rows=tuple(rows), domain=domain)
 
 
 # --- the plant ------------------------------------------------------------------------------------
@@ -267,6 +291,19 @@ class Plant:
 
     def __init__(self, needs: Iterable[str], cable: Cable = TWO) -> None:
         self.needs, self.cable = frozenset(needs), cable
+        self.now = 0
+        self.before = self.shown = self.rows(cable.start, 1)
+
+    def show(self, x: Any, t: int) -> list[Fraction]:
+        """Return what a meter shows of each limit: of a slow plant, half of what is new."""
+        rows = self.rows(x, t)
+        if "slow plant" not in self.needs:
+            return rows
+        if t > self.now:
+            self.before = self.shown
+        self.now = t
+        self.shown = [(old + new) / 2 for old, new in zip(self.before, rows, strict=True)]
+        return self.shown
 
     def context(self, t: int) -> float:
         """Return the context of a round."""
@@ -319,9 +356,10 @@ class Game:
         cable = self.plant.cable
         if "context" in self.needs:
             report["context"] = self.plant.context(t + 1)
+        shown = self.plant.show(x, t)
         if "missing" in self.needs and t % 5 == 3:
             return report | {"missing": True}
-        values = [float(row) for row in self.plant.rows(x, t)]
+        values = [float(row) for row in shown]
         error = {"value error": 0.02, "noise": 0.01}
         for name, size in error.items():
             if name in self.needs:

@@ -135,7 +135,7 @@ class Certified(Pair):
         if knowledge.in_contexts:
             certain = certain and state.plan.holds
         if self.ramp is not None:
-            region = limit_steps(knowledge, memory, region, x, self.ramp, certain)
+            region = limit_steps(knowledge, memory, region, x, self.ramp, certain, errors)
             suspects = (*suspects, partial(find_jump, knowledge, before))
         region = region.within(feedback.within)
         learner, proposal = self.proposer.propose(state.learner, x, feedback, region)

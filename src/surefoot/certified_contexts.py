@@ -88,7 +88,7 @@ class InContexts:
             return after, Info(state.x, proposal=state.x)
         region = self.knowledge.region(memory, self.knowledge.errors)
         if self.ramp is not None:
-            last = (plan.origin, self.ramp, plan.origin_holds)
+            last = (plan.origin, self.ramp, plan.origin_holds, self.knowledge.errors)
             region = limit_steps(self.knowledge, memory, region, *last)
         region = region.within(plan.within)
         new = freeze(region.nearest(proposal))

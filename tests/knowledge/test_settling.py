@@ -443,15 +443,15 @@ REFUSED = {
         lambda: LeaderFollower(
             G_g=1.0, domain=LINE, response=HALF, context=Column(adds=1.0), start_bound=-1.0
         ),
-        "contexts act at once where the action does not",
+        "contexts act at once, and no margin below their whole effect",
     ),
     "an average": (
         lambda: Settling(knowledge=AverageLimit(G_g=1.0, domain=LINE, most=1.0), response=HALF),
-        "its sum is of g at rest",
+        "a sum of g at rest is none of readings",
     ),
     "an unknown constant": (
         lambda: Settling(knowledge=EstimatedHull(domain=LINE), response=HALF),
-        "the lag rests on the constant that is unknown",
+        "of a given constant: the lag rests on it",
     ),
     "another response": (
         lambda: Settling(knowledge=Settling(knowledge=hull(), response=HALF), response=HALF),
@@ -459,11 +459,11 @@ REFUSED = {
     ),
     "rows": (
         lambda: Settling(knowledge=CurvatureRows(beta=1.0, rows=2, reach=1.0), response=HALF),
-        "every limit has a response of its own",
+        "of one limit: each has its own response",
     ),
     "no G_g": (
         lambda: Settling(knowledge=Curvature(beta=1.0, reach=1.0), response=HALF),
-        "without a G_g the response needs gains",
+        "of a G_g, or the response needs gains",
     ),
     "gains under drift": (
         lambda: Settling(

@@ -397,6 +397,10 @@ class Knowledge(Declared):
         """
         return 0.0, 0.0
 
+    def restate(self, memory: Memory, region: Region, errors: Errors) -> Region:
+        """Return a region of the knowledge at rest, with the reasons of this one."""
+        return region
+
     def unsettle(self, memory: Memory, reach: float) -> Memory:
         """Return the memory of a new start, where other actions were in force before.
 

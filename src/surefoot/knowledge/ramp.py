@@ -67,6 +67,7 @@ from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.choices import Choices
 from surefoot.knowledge.context import read_numbers
 from surefoot.knowledge.contradictions import check_proposal
+from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.estimate import UnknownConstant
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.nearest import EVERYWHERE, KnownSets, draw_back
@@ -177,7 +178,13 @@ def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
 
 
 def limit_steps(
-    knowledge: Knowledge, memory: Any, region: Region, x: Array, ramp: Any, certain: bool
+    knowledge: Knowledge,
+    memory: Any,
+    region: Region,
+    x: Array,
+    ramp: Any,
+    certain: bool,
+    errors: Errors,
 ) -> Region:
     """Return the part of a region within the ramp; the return path if it is empty.
 
@@ -188,19 +195,22 @@ def limit_steps(
         x: the action that was played.
         ramp: r.
         certain: whether x was certified.
+        errors: those of the round.
     """
-    near = around(x, ramp)
+    near, outer, whole_memory = around(x, ramp), knowledge, memory
     knowledge, memory = knowledge.at_rest_of(memory)
     if not isinstance(knowledge, LipschitzHull) or not knowledge.speed:
         return region.within(near)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)
     close_to_off = around(off.x, ramp, ramps)
-    whole: Region = region.base.whole.within(knowledge.domain, near, close_to_off)
+    whole = outer.restate(whole_memory, region.base.whole, errors)
+    whole = whole.within(knowledge.domain, near, close_to_off)
     level = knowledge.level_at(memory, x)
     level = min(level, 0.0) if certain else level
     if level == math.inf:
         return whole
     back = knowledge.between(memory, x, level, off, region.errors)
+    back = outer.restate(whole_memory, back, errors)
     point = _step_back(x, off.x, ramp)
     return Ramped(whole, back.within(knowledge.domain), point, KnownSets(near, close_to_off))
 

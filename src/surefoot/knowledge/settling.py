@@ -172,25 +172,25 @@ class Settling(Knowledge):
 
     def _check_part(self, part: Knowledge) -> None:
         """Raise for knowledge that Theorem Settling is not about."""
-        name, rule = type(part).__name__, "of g in every round"
         if isinstance(part, Settling):
-            reason = "one Response may have several modes, a dead time and a window"
+            rule = "of g at rest: one Response may have several modes, a dead time and a window"
         elif part.row_count > 1:
-            reason = "every limit has a response of its own: Together(rows=(Settling(...), ...))"
+            rule = "of one limit: each has its own response, in Together(rows=(Settling(...), ...))"
         elif part.kind == "cumulative":
-            reason = "its sum is of g at rest, and a limit on the average is one of readings"
+            rule = "of every round: a sum of g at rest is none of readings"
         elif part.kind == "few violations":
-            reason = "the lag rests on the constant that is unknown"
+            rule = "of a given constant: the lag rests on it"
         elif part.in_contexts:
-            reason = (
-                "contexts act at once where the action does not, and no margin below their whole "
-                "effect is enough: bound what they change by a drift"
+            rule = (
+                "without contexts where readings lag: contexts act at once, and no margin below "
+                "their whole effect is enough (1, a moment after g moved from -1 to 0), so bound "
+                "what they change by a drift"
             )
         elif self.response.gains is None and "G_g" not in part.constants:
-            reason = "without a G_g the response needs gains: how far each mode moves per unit"
+            rule = "of a G_g, or the response needs gains: how far each mode moves per unit"
         else:
             return
-        raise InvalidValueError(f"knowledge must be {rule} for Settling, got {name}: {reason}")
+        raise checks.invalid("knowledge", rule, part)
 
     @cached_property
     def margin(self) -> float:
@@ -378,20 +378,23 @@ class Settling(Knowledge):
 
     def certify(self, memory: SettlingMemory, errors: Errors) -> Region:
         """Return the certified actions of the knowledge at rest; the start until it has settled."""
-        lag, margin = memory.read_error, self.margin
-        wider = self._wider(errors, lag)
+        wider = self._wider(errors, memory.read_error)
         if not memory.rounds:
             standing = self.at_rest.standing(memory.lag.x)
             bound = memory.read_upper if standing is None else float(standing.value)
             reason = "the start, until the plant has settled there"
             return OnePoint(0.0, memory.lag.x, bound, wider, reason)
-        part = self.at_rest.region(memory.part, wider)
+        return self.restate(memory, self.at_rest.region(memory.part, wider), errors)
+
+    def restate(self, memory: SettlingMemory, region: Region, errors: Errors) -> Region:
+        """Return a region of the knowledge at rest, whose reasons name the lag and the margin."""
+        rounds, lag, margin = int(memory.rounds), memory.read_error, self.margin
 
         def certify(reason: Any) -> Certificate:
-            numbers = (int(memory.rounds), reason, lag, margin, reason.bound)
+            numbers = (rounds, reason, lag, margin, reason.bound)
             return SettlingCertificate(*numbers, reason.cut, errors)
 
-        return Recertified(part, certify)
+        return Recertified(region, certify)
 
     def contradictions(self, memory: SettlingMemory, reading: Reading) -> tuple[str, ...]:
         """Return how a reading contradicts the constants or the response, in sentences."""

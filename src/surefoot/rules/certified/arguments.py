@@ -130,6 +130,7 @@ def not_where_unknown(known: str) -> dict[str, str]:
         "drift": f"Theorem U counts the violations of one g that does not change; {give}",
         "context": f"Theorem U counts the violations of one g, and contexts move it; {give}",
         "ramp": f"after a violation no action that is near need be feasible; {give}",
+        "response": f"the lag of readings rests on the constant that is unknown; {give}",
         "G_g": f"{one}; {give}, or to this as largest_G_g",
         "rows": f"{one}; {give}",
         "reach": "it is that of the domain",

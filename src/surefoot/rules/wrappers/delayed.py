@@ -104,6 +104,8 @@ class Delayed(Wrapper):
     refusals: ClassVar[Mapping[str, str | None]] = {
         "unknown": UNKNOWN.format("that acts again before it knows of a violation"),
         "ramp": None,
+        "response": "late readings are a dead_time of the response, so give it that and leave "
+        "Delayed out",
         "context": "Theorem X1 needs the context of each reading, and a late one comes in a later "
         "context, so leave the contexts out and give a drift that bounds what they change",
     }
