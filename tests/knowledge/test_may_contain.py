@@ -40,7 +40,7 @@ def play(known, rng, ramp):
         memory = known.announce(memory, Context(np.array([c])))
         region = known.region(memory, known.errors)
         if ramp is not None:
-            region = limit_steps(known, memory, region, x, ramp, True)
+            region = limit_steps(known, memory, region, x, ramp, True, known.errors)
         yield region
         x = region.nearest(rng.normal(size=3))
 

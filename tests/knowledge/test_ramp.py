@@ -421,9 +421,8 @@ def test_the_way_back_is_taken_where_the_ramp_reaches_nothing_else():
         Anchor(np.array([0.0]), -0.2, 1.0),
         Ladder.empty(1),
     )
-    region = limit_steps(
-        known, memory, known.region(memory, known.errors), np.array([0.5]), 0.05, True
-    )
+    region = known.region(memory, known.errors)
+    region = limit_steps(known, memory, region, np.array([0.5]), 0.05, True, known.errors)
     x = region.nearest(np.array([9.0]))
     np.testing.assert_allclose(x, [0.45], rtol=1e-9)
     assert region.contains(x)
@@ -466,7 +465,8 @@ def return_path(known, last, x, certain, d=1):
     )
     memory = HullMemory(3.0, last, anchor, start, Ladder.empty(d))
     region = known.region(memory, known.errors)
-    return limit_steps(known, memory, region, np.array([x, 0.0])[:d], 0.05, certain)
+    point = np.array([x, 0.0])[:d]
+    return limit_steps(known, memory, region, point, 0.05, certain, known.errors)
 
 
 def test_the_way_back_to_an_action_that_ages_by_hand():
@@ -504,7 +504,8 @@ def test_from_as_far_as_an_action_may_go_the_way_back_is_certified(reach):
     x, start = state.x, Anchor(np.zeros(1), -0.1, 1.0)
     assert x == pytest.approx(0.36, rel=1e-4)
     memory = HullMemory(3.0, Anchor(x, 0.0, 3.0), start, start, Ladder.empty(1))
-    region = limit_steps(known, memory, known.region(memory, known.errors), x, 0.06, True)
+    region = known.region(memory, known.errors)
+    region = limit_steps(known, memory, region, x, 0.06, True, known.errors)
     y = region.nearest(proposal)
     assert y == pytest.approx(x - 0.06)
     assert region.contains(y)
