@@ -208,7 +208,7 @@ class Drifting(gymnasium.Env):
 )
 def test_a_drift_that_the_filter_is_told_is_claimed_and_kept(safe):
     env = SafeAction(Drifting(), safe, start=[0.0, 0.0])
-    assert "g changes by at most 0.001 per round" in env.guarantee
+    assert "g drifts by at most 0.001 per round" in env.guarantee
     env.reset(seed=0)
     values = []
     for t in range(500):

@@ -20,6 +20,10 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   s of the round is used. To compare rounds with each other, m should not change: for a convex g no
   slope is longer than the first one and :math:`2\beta M`, and that m is kept.
 
+* an unknown constant gets g as it is: its knowledge is told c (``rounding``), makes the margin of
+  the estimate in use, a larger one where that grows, and counts every violation
+  (:mod:`surefoot.knowledge.estimate`).
+
 The next round starts from q, the point that was really played. A start with less slack than m is
 rejected by the filter, because the slack that it gets is not positive; if rho is below m,
 :attr:`Keeper.guarantee` says that steps may stay.
@@ -36,6 +40,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -51,7 +56,8 @@ from surefoot.core.feedback import Feedback
 from surefoot.core.record import is_tree, rebuild
 from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
-from surefoot.knowledge import Errors, is_zero
+from surefoot.knowledge import Errors, UnknownConstant, is_zero
+from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box, move_inwards
 
@@ -145,19 +151,21 @@ class Keeper:
         alarm: Alarm | None = None,
     ) -> None:
         check_filter(filter)
-        self.filter, self.dtype = filter, np.dtype(dtype)
+        self.dtype = np.dtype(dtype)
         if self.dtype != np.float64:
-            check_rounded(filter, self.dtype)
+            check_rounded(filter, self.dtype, repeats=True)
         self.alarm = Alarm() if alarm is None else alarm
         first = flat(np.asarray(start).astype(self.dtype))
         knowledge = filter.knowledge
         reach = float(knowledge.reach)
         self.length = cast_length(self.dtype, len(first), reach, int(self.dtype != np.float64))
+        self.filter = allow_rounding(filter, self.length)
+        knowledge = self.filter.knowledge
         self.within = None if box is None else Box(*box)
         if self.within is not None and not self.within.contains(first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
-        self.state = filter.init(first)
+        self.state = self.filter.init(first)
         self.info: Info | None = None  # details of the last step
         rows = knowledge.row_count
         self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
@@ -174,7 +182,7 @@ class Keeper:
             value_error: a bound on the error of g, if it is an estimate.
         """
         target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
-        if self.length > 0:
+        if self.length > 0 and not isinstance(self.filter.knowledge, UnknownConstant):
             first = not np.any(margin)
             margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
         g = g + margin
@@ -187,7 +195,9 @@ class Keeper:
         state, info = self.filter.step(self.state, feedback)
         domain = self.filter.domain
         inside = None if domain is None or not self.length else move_inwards(domain, self.length)
-        if inside is not None and not bool(inside.contains(state.x)):
+        # A point that the host's type has is not moved.
+        is_kept = self.dtype != np.float64 and bool((state.x.astype(self.dtype) == state.x).all())
+        if inside is not None and not is_kept and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
         self.alarm.emit(info)
@@ -232,9 +242,10 @@ class Keeper:
         if self.alarm.warned:
             return "nothing: a reading contradicts the constants of the filter"
         knowledge = self.filter.knowledge
-        words = f"{knowledge.claim}, if the constants of the filter are right"
-        if drift := self.filter.errors.drift:
-            words += f" and g changes by at most {drift:g} per round"
+        *most, last = conditions_of(knowledge)
+        words = f"{knowledge.claim}, if {', '.join(most)}{' and ' * bool(most)}{last}"
+        if isinstance(knowledge, UnknownConstant) and knowledge.rounding:
+            words += f"; {self.dtype} leaves room for a move of {knowledge.rounding:.2g}"
         if (margin := float(np.max(self.margin))) > 0:
             words += f"; {self.dtype} keeps g below {-margin:.2g}"
             rho = getattr(knowledge, "rho", None)
@@ -276,14 +287,53 @@ def check_filter(filter: object) -> None:  # noqa: A002
         )
 
 
-def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
-    """Raise unless a filter's domain and ramp can be kept by actions that are rounded."""
+def conditions_of(knowledge: Knowledge) -> list[str]:
+    """Return what certificates rest on, one phrase each; without errors that are 0.
+
+    Example:
+        >>> conditions_of(Curvature(beta=0.5, reach=1.0))
+        ['no curvature of g exceeds beta = 0.5 (given)', 'the start is strictly feasible']
+    """
+    # A quadratic bound holds for every g; the way back under drift needs a convex one.
+    is_convex = "nonconvex" not in knowledge.allows or bool(knowledge.errors.drifts)
+    words: list[str] = []
+    for phrase in knowledge.premises:
+        head, constraint, which = phrase.partition(" (constraint")
+        if head.endswith((" at most 0", " at most 0 per round")):
+            continue
+        if head != "g is convex" or is_convex:
+            given = " (given)" if " = " in head else ""
+            words.append(head + given + constraint + which)
+    return words
+
+
+def allow_rounding(filter: Certified, length: float) -> Certified:  # noqa: A002
+    """Return a filter whose unknown constant allows for actions that are rounded by a length."""
+    knowledge = filter.knowledge
+    if not length or not isinstance(knowledge, UnknownConstant):
+        return filter
+    rounded: Certified = filter.of(
+        filter.proposer, replace(knowledge, rounding=length), filter.ramp
+    )
+    return rounded
+
+
+def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False) -> None:  # noqa: A002
+    """Raise unless a filter's domain and ramp can be kept by actions that are rounded.
+
+    Args:
+        filter: the filter.
+        dtype: to which the host rounds.
+        repeats: whether it can play an earlier action again to the last bit.
+    """
     domain = filter.domain
     if not isinstance(domain, Ball | Box | None):
         rule = f"a Ball, a Box or None where actions are rounded to {dtype}"
         raise checks.invalid("domain", rule, domain)
     if filter.ramp is not None:
         raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
+    if repeats and isinstance(filter.knowledge, UnknownConstant):
+        return
     reason = filter.knowledge.obstacle_to_margins
     if reason or filter.knowledge.bounds_start:
         reason = reason or "which has a start_bound of its own"

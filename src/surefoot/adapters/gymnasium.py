@@ -116,8 +116,9 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
         >>> info["action_played"] <= 0.5, info["action_proposed"], info["cost"]
         (array([ True]), array([1.], dtype=float32), 0.0)
         >>> print(env.guarantee)
-        g <= 0 in every round, if the constants of the filter are right and g depends only on the
-        action; float32 keeps g below -1.2e-07
+        g <= 0 in every round, if g is convex, no subgradient of g is longer than G_g = 2 (given),
+        the start is strictly feasible and g depends only on the action; float32 keeps g below
+        -1.2e-07
     """
 
     def __init__(
