@@ -239,10 +239,18 @@ class Keeper:
     @property
     def guarantee(self) -> str:
         """What holds for the actions played, and what the host's precision costs, in words."""
+        return self.promise()
+
+    def promise(self, *further: str) -> str:
+        """Return the guarantee in words.
+
+        Args:
+            further: conditions beside those of the filter.
+        """
         if self.alarm.warned:
             return "nothing: a reading contradicts the constants of the filter"
         knowledge = self.filter.knowledge
-        *most, last = conditions_of(knowledge)
+        *most, last = (*conditions_of(knowledge), *further)
         words = f"{knowledge.claim}, if {', '.join(most)}{' and ' * bool(most)}{last}"
         if isinstance(knowledge, UnknownConstant) and knowledge.rounding:
             words += f"; {self.dtype} leaves room for a move of {knowledge.rounding:.2g}"
@@ -291,6 +299,7 @@ def conditions_of(knowledge: Knowledge) -> list[str]:
     """Return what certificates rest on, one phrase each; without errors that are 0.
 
     Example:
+        >>> from surefoot.knowledge import Curvature
         >>> conditions_of(Curvature(beta=0.5, reach=1.0))
         ['no curvature of g exceeds beta = 0.5 (given)', 'the start is strictly feasible']
     """

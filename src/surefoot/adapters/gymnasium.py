@@ -212,12 +212,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
     @property
     def guarantee(self) -> str:
         """What is promised of every action played, in words; "nothing is claimed" otherwise."""
-        words = self._keeper.guarantee
         if self._filter.errors.drift:
-            return words
+            return self._keeper.guarantee
         if self._action_only:
-            head, _, tail = words.partition("; ")
-            return f"{head} and g depends only on the action" + (f"; {tail}" if tail else "")
+            return self._keeper.promise("g depends only on the action")
         return (
             "nothing is claimed: g may depend on more than the action; say action_only=True if it "
             "does not, or give the filter a drift"
