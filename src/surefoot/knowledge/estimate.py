@@ -665,7 +665,8 @@ class EstimatedHull(UnknownConstant):
         """Return the readings of g plus its rise; with a largest violation, that of any g."""
         steepest = used if self.largest_violation is None else self.largest_G_g
         assert steepest is not None
-        return raise_values(part, steepest * self.rounding)
+        raised: HullMemory = raise_values(part, steepest * self.rounding)
+        return raised
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return contradictions to the largest constant; without one, to the ball and convexity."""
