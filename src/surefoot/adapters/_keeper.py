@@ -31,14 +31,15 @@ rejected by the filter, because the slack that it gets is not positive; if rho i
 A ball or a box that is the domain of the filter holds the played point as well: if p is nearer
 than c to its border, it is computed again in the domain moved inwards by c. How far other sets
 would have to be moved is unknown, and so are the host's grid points and what rounding adds to a
-ramp: a host that rounds rejects these. Every host rejects a filter that needs contexts.
+ramp: a host that rounds rejects these. A bound on g at the start is raised by the margin as well.
+A host that does not say which context comes next rejects a filter that needs contexts.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
@@ -54,7 +55,7 @@ from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.feedback import Feedback
 from surefoot.core.record import is_tree, rebuild
-from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
+from surefoot.core.types import Array, ArrayLike, Certificate, Context, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.knowledge import Errors, UnknownConstant, is_zero
 from surefoot.knowledge.base import Knowledge
@@ -81,7 +82,10 @@ class Alarm:
 
     def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; call it before the step is taken."""
-        sentences = info.contradictions
+        self.report(info.contradictions)
+
+    def report(self, sentences: Sequence[str]) -> None:
+        """Raise for contradictions, or warn once; nothing for none."""
         if not sentences:
             return
         for sentence in sentences:
@@ -133,6 +137,7 @@ class Keeper:
         dtype: of the host's numbers, float32 or float64.
         box: the least and the largest action that the host accepts; None without limits.
         alarm: for contradictions; one that warns unless given.
+        contexts: whether the host says which context comes next.
 
     Example:
         >>> from surefoot import Ball, SafetyFilter
@@ -149,8 +154,9 @@ class Keeper:
         dtype: DTypeLike = np.float64,
         box: tuple[Array, Array] | None = None,
         alarm: Alarm | None = None,
+        contexts: bool = False,
     ) -> None:
-        check_filter(filter)
+        check_filter(filter, contexts=contexts)
         self.dtype = np.dtype(dtype)
         if self.dtype != np.float64:
             check_rounded(filter, self.dtype, repeats=True)
@@ -172,25 +178,37 @@ class Keeper:
         if "G_g" in knowledge.constants and rows == 1:
             self.margin = knowledge.rise(first, self.length)
 
-    def offer(self, proposal: ArrayLike, g: Array, s: Array, value_error: Number = None) -> Info:
+    def offer(
+        self,
+        proposal: ArrayLike,
+        g: Array,
+        s: Array,
+        value_error: Number = None,
+        context: Context | None = None,
+    ) -> Info:
         """Take a proposal to a certified point; a call that raises changes nothing.
 
         Args:
             proposal: the next action that the host proposes.
-            g: the constraint's value at :attr:`played`; one per row if rows are separate.
+            g: the constraint's value at :attr:`played`; one per row if rows are separate. None for
+                none, which only a filter in contexts takes.
             s: one subgradient there; one per row if rows are separate. None for none.
             value_error: a bound on the error of g, if it is an estimate.
+            context: that of the next action, of a filter in contexts.
         """
-        target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
-        if self.length > 0 and not isinstance(self.filter.knowledge, UnknownConstant):
-            first = not np.any(margin)
-            margin = np.maximum(margin, self.filter.knowledge.rise(s, self.length, ahead=first))
-        g = g + margin
-        g = g if g.ndim else float(g)
+        target, margin = flat(proposal), self.margin
+        if g is not None:
+            g, s = self.read(g, s)
+            if self.length > 0 and not isinstance(self.filter.knowledge, UnknownConstant):
+                ahead = not np.any(margin)
+                rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
+                margin = np.maximum(margin, rise)
+            g = g + margin
+            g = g if g.ndim else float(g)
         # A point that no rounding has moved is the action that was asked for.
         is_asked = bool((self.played == self.state.x).all())
         action = None if is_asked else self.played
-        at = {"action": action, "proposal": target, "within": self.within}
+        at = {"action": action, "proposal": target, "within": self.within, "context": context}
         feedback = Feedback(None, g, s, value_error=value_error, **at)
         state, info = self.filter.step(self.state, feedback)
         domain = self.filter.domain
@@ -204,6 +222,19 @@ class Keeper:
         point = freeze(flat(state.x.astype(self.dtype)))
         self.state, self.margin, self.played, self.info = state, margin, point, info
         return info
+
+    def read_context(self, context: Any) -> Context:
+        """Return the context of the next action in numbers; raise for what is none."""
+        return self.filter.read_context(self.state, context)
+
+    def announce(self, context: Context) -> None:
+        """Say which context the next action is for, before anything was measured."""
+        self.state, self.info = self.filter.announce(self.state, context)
+
+    def stand(self, start: Array) -> None:
+        """Play the start, whose bound holds in every context, because that of now is not known."""
+        self.state = self.filter.stand_at(self.state, flat(start), None)
+        self.played, self.info = freeze(flat(start)), None
 
     @property
     def obstacle_to_repeats(self) -> str:
@@ -272,8 +303,13 @@ class Keeper:
         self.info = None
 
 
-def check_filter(filter: object) -> None:  # noqa: A002
-    """Raise unless it takes proposals, and nothing that a host does not have."""
+def check_filter(filter: object, *, contexts: bool = False) -> None:  # noqa: A002
+    """Raise unless it takes proposals, and nothing that a host does not have.
+
+    Args:
+        filter: what was given as one.
+        contexts: whether the host says which context comes next.
+    """
     if isinstance(filter, Algorithm) and filter.inner is not None:
         raise checks.invalid(
             "filter",
@@ -285,12 +321,12 @@ def check_filter(filter: object) -> None:  # noqa: A002
     if not isinstance(filter, Certified) or not filter.needs.proposals:
         rule = "a SafetyFilter or a RegionFilter, which take what the host would like to play"
         raise checks.invalid("filter", rule, filter)
-    if filter.knowledge.in_contexts:
+    if filter.knowledge.in_contexts and not contexts:
         raise checks.invalid(
             "filter",
-            "without contexts, because no host says the context of the next round before it asks "
-            "for its action: give a drift that bounds what contexts change, or let a Controller "
-            "play it beside the host, by announce, ask and tell",
+            "without contexts, because this host does not say the context of the next round before "
+            "it asks for its action: give a drift that bounds what contexts change, or let a "
+            "Controller play it beside the host, by announce, ask and tell",
             filter,
         )
 
@@ -317,14 +353,14 @@ def conditions_of(knowledge: Knowledge) -> list[str]:
 
 
 def allow_rounding(filter: Certified, length: float) -> Certified:  # noqa: A002
-    """Return a filter whose unknown constant allows for actions that are rounded by a length."""
+    """Return a filter for actions that are rounded by a length, where its knowledge must know."""
     knowledge = filter.knowledge
-    if not length or not isinstance(knowledge, UnknownConstant):
-        return filter
-    rounded: Certified = filter.of(
-        filter.proposer, replace(knowledge, rounding=length), filter.ramp
-    )
-    return rounded
+    if length and isinstance(knowledge, UnknownConstant):
+        knowledge = replace(knowledge, rounding=length)
+    elif length and knowledge.bounds_start:
+        knowledge = knowledge.above(length)
+    same = knowledge is filter.knowledge
+    return filter if same else filter.of(filter.proposer, knowledge, filter.ramp)
 
 
 def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False) -> None:  # noqa: A002
@@ -344,7 +380,7 @@ def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False)
     if repeats and isinstance(filter.knowledge, UnknownConstant):
         return
     reason = filter.knowledge.obstacle_to_margins
-    if reason or filter.knowledge.bounds_start:
+    if reason or (filter.knowledge.bounds_start and not repeats):
         reason = reason or "which has a start_bound of its own"
         raise InvalidValueError(
             f"filter must have knowledge that uses only the reported g, because rounding to "
