@@ -245,9 +245,10 @@ class SafeAction(_gym.Wrapper, _gym.utils.RecordConstructorArgs):  # type: ignor
 
     def _choose_in_context(self, proposed: Array) -> str:
         """Take a proposal to a certified action; return why the start is played instead, if so."""
-        keeper, known = self._keeper, self._reading or (None, None)
+        keeper = self._keeper
+        g, s = (None, None) if self._reading is None else self._reading
         if not self._is_new:
-            keeper.offer(proposed, *known, context=self._next)
+            keeper.offer(proposed, g, s, context=self._next)
         if self._next is not None:
             return ""
         keeper.stand(self._start)
