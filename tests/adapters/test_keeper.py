@@ -406,3 +406,35 @@ def test_a_host_that_cannot_play_an_action_again_refuses_an_unknown_constant():
 )
 def test_the_guarantee_names_what_it_rests_on(made, words):
     assert words in Keeper(made, [0.0]).guarantee
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "known",
+    [LipschitzHull(G_g=1.0, reach=2.0), Curvature(beta=0.0, reach=2.0)],
+    ids=["slope", "curvature"],
+)
+def test_a_violation_is_named_wherever_rounding_has_moved_the_action(known, dtype):
+    # Flat as far as was seen, and a wall behind it: each start leads to another rounding.
+    named = 0
+    for start in np.linspace(0.01, 0.09, 9):
+        keeper = Keeper(RegionFilter(knowledge=known), [start], dtype)
+        x = float(keeper.played[0])
+        assert not keeper.offer([9.0], x - 0.5, [1.0]).contradictions
+        q = float(keeper.played[0])
+        assert q > 0.49
+        with pytest.warns(PremiseWarning, match="G_g = 1|beta"):
+            info = keeper.offer([9.0], 10 * (q - 0.25), [10.0])
+        named += bool(info.contradictions)
+        assert keeper.guarantee.startswith("nothing")
+    assert named == 9
+
+
+def test_an_action_that_the_host_has_moved_is_no_violation_of_ours():
+    keeper = Keeper(RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0)), [0.0], np.float32)
+    keeper.offer([0.2], -0.5, [1.0])
+    keeper.played = np.array([1.0])
+    assert keeper.find_violation(0.4) == ""
+    keeper.played = keeper.state.x.astype(np.float32).astype(np.float64)
+    assert "g = 0.4 where at most 0 was certified: G_g = 1 is too" in keeper.find_violation(0.4)
+    assert keeper.find_violation(0.4, 0.5) == ""  # which may be an error

@@ -196,9 +196,10 @@ class Keeper:
             value_error: a bound on the error of g, if it is an estimate.
             context: that of the next action, of a filter in contexts.
         """
-        target, margin = flat(proposal), self.margin
+        target, margin, broken = flat(proposal), self.margin, ""
         if g is not None:
             g, s = self.read(g, s)
+            broken = self.find_violation(g, value_error)
             if self.length > 0 and not isinstance(self.filter.knowledge, UnknownConstant):
                 ahead = not np.any(margin)
                 rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
@@ -218,10 +219,38 @@ class Keeper:
         if inside is not None and not is_kept and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
+        if broken and not info.contradictions:
+            info = info._replace(suspects=(lambda: (broken,),))
         self.alarm.emit(info)
         point = freeze(flat(state.x.astype(self.dtype)))
         self.state, self.margin, self.played, self.info = state, margin, point, info
         return info
+
+    def find_violation(self, g: Array, value_error: Number = None) -> str:
+        """Return how a reading contradicts the certificate of the action played; empty if not.
+
+        Where actions are rounded, the knowledge gets a larger g than was read, at an action that it
+        may not have certified with so much of a margin: it cannot tell that from somebody else's.
+
+        Args:
+            g: what was read, without a margin.
+            value_error: a bound on its error, if it was told.
+        """
+        knowledge, memory = self.filter.knowledge, self.state.memory
+        if not self.length or knowledge.kind != "every round" or not memory.rounds:
+            return ""
+        if not np.linalg.norm(self.played - self.state.x) <= self.length:
+            return ""  # the host has moved since
+        told = Feedback(None, g, None, value_error=value_error)
+        errors = knowledge.errors.of_round(told)
+        least, _ = knowledge.bound_reading(g, errors)
+        if not least > errors.evaluation + 2.0**-20 * float(np.max(self.margin)):  # its rounding
+            return ""
+        names = [f"{name} = {size:.6g}" for name, size in knowledge.constants.items()]
+        return (
+            f"round {int(memory.rounds) + 1}: g = {float(np.max(g)):.6g} where at most 0 was "
+            f"certified: {', '.join(names) or 'a constant'} is too small, or g is not what it was"
+        )
 
     def read_context(self, context: Any) -> Context:
         """Return the context of the next action in numbers; raise for what is none."""

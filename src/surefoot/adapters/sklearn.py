@@ -163,8 +163,11 @@ def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[
     By the smoothness constant of the constraint if it has one, else by its slope.
     """
     if constraint is not None and not isinstance(constraint, Constraint):
-        rule = "one of surefoot.problems.constraints, or a function of names that returns one"
-        raise checks.invalid("constraint", rule, constraint)
+        raise checks.invalid(
+            "constraint",
+            "one of surefoot.problems.constraints, or a function of names that returns one",
+            constraint,
+        )
     dimension = dimension_of(constraint)
     if dimension not in (None, size):
         raise InvalidValueError(
