@@ -391,6 +391,7 @@ class ContextRegion(Region):
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
         self.means = MeanBalls(self.centres, self.radii, self.radii)
+        self.held: dict[bytes, tuple[Array, Array, float, float]] = {}
         self._remember(self.mixes[[self.radii.argmax()]], self.mixes[[last]])
 
     def levels(self, weights: Array) -> Array:
@@ -435,7 +436,13 @@ class ContextRegion(Region):
         return 0.5 * float(rise - fall)
 
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
-        """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
+        """Return the weights of a ball that is near w, w - its centre, the norm, the radius.
+
+        What was certified once is so when it is asked again, however many points are asked between:
+        another search may end a rounding further away.
+        """
+        if (held := self.held.get(w.tobytes())) is not None:
+            return held
         weights, centres, rooms = self.found
         distances: Array = np.linalg.norm(w - centres, axis=1)
         i = int((distances - rooms).argmin())
@@ -451,13 +458,14 @@ class ContextRegion(Region):
         if i >= self.used_count and ball[2] <= ball[3] + self.rounding:
             used = np.vstack([weights[:1], weights[1 : self.used_count][-3:], weights[i]])
             self._remember(used, np.delete(weights[self.used_count :], i - self.used_count, axis=0))
+        if ball[2] <= ball[3] + self.rounding:
+            self.held[w.tobytes()] = ball
         return ball
 
     def _remember(self, used: Array, others: Array) -> None:
         """Keep means whose balls are certified: points near one need no search.
 
-        Those that hold a point stay longer than those that were near one: what was certified once
-        is so when it is asked again, though another search may end a rounding further away.
+        Those that hold a point stay longer than those that were near one.
         """
         weights = np.vstack([used, others])
         rooms = self._rooms(weights)
