@@ -20,7 +20,7 @@ from surefoot.sets import Box
 class Feeder(gymnasium.Env):  # type: ignore[misc]
     """Two chargers; the reward is what the cars pay. A base load moves by 1/8 per step at most."""
 
-    observation_space = gymnasium.spaces.Box(0.0, 2.0, (2,), np.float32)  # price, next base load
+    observation_space = gymnasium.spaces.Box(0.0, 2.0, (2,), np.float32)  # price; base load, in 1/1024
     action_space = gymnasium.spaces.Box(0.0, 1.0, (2,), np.float32)
     outside, income = 0, 0.0  # steps in which the feeder was overloaded
 
@@ -38,8 +38,7 @@ class Feeder(gymnasium.Env):  # type: ignore[misc]
         reward = float(self.price * (x[0] + 0.5 * x[1]))
         self.outside, self.income = self.outside + (load > 0), self.income + reward
         self.left, self.price = self.left - 1, self.np_random.uniform(0.25, 1.0)
-        moved = self.np_random.integers(-128, 129) / 1024  # which float32 has exactly
-        self.base = min(max(self.base + float(moved), 0.0), 1.0)
+        self.base = min(max(self.base + int(self.np_random.integers(-128, 129)) / 1024, 0.0), 1.0)
         observed = np.array([self.price, self.base], np.float32)
         return observed, reward, False, self.left == 0, seen
 

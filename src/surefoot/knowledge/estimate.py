@@ -106,6 +106,16 @@ largest curvature along their steps*
 is as above. The floor: in the direction :math:`-s_i` the boundary is met at a length :math:`l \le
 D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2` falls with l. ∎
 
+*In a ball that holds every action, but not X, the floor is no proof, and a guess as good as any
+number above 0: the theorem holds with the larger of* :math:`\beta'` *and* :math:`b_1` *for*
+:math:`\beta'`\ *,* :math:`\beta` *the curvature on the part of X in the ball.* *Proof.* The way
+from x to p is in the ball, and so is the q where it would leave X first. A floor only raises
+:math:`\hat\beta`, and with it what a round outside proves. With J = 0 there is nothing to prove.
+The pair of the J-th round outside shows a curvature of :math:`\hat\beta_J(1 + 2g_J/(\hat\beta_J
+\|d_J\|^2))` or more along its step, and :math:`\hat\beta_J \ge \theta^Jb_1\prod_{j<J}(1 +
+2g_j/(\hat\beta_j\|d_j\|^2))`. ∎ So a limit of a network, whose feasible set no ball holds, needs a
+ball around the weights alone.
+
 **Rounding** (``rounding`` c: a host plays q, within c of what was certified, and plays an action
 again to the last bit). *Let p be certified with* :math:`g + \hat m` *in place of g, by the estimate
 of that round:* :math:`\hat m = \hat Gc`\ *, or* :math:`\hat m = (\|s\| + \hat\beta(2M + c))c` *for
@@ -733,7 +743,8 @@ class EstimatedCurvature(UnknownConstant):
     r"""Knowledge that g is smooth, with an unknown smoothness constant; g need not be convex.
 
     Args:
-        domain: a Ball that contains the feasible set.
+        domain: a Ball that contains every action. If it contains the feasible set as well, the
+            first estimate is proved; if not, it is a first guess.
         theta: :math:`\theta > 1`, the factor on the proved bound of beta.
         violations: how many rounds may violate at most; after the last of them nothing moves any
             more, unless ``largest_beta`` is known.

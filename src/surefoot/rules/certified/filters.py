@@ -261,7 +261,7 @@ class RegionFilter(Certified):
         For limits of networks, whose curvature nobody knows: g need not be convex.
 
         Args:
-            domain: a ball that holds the feasible set.
+            domain: a ball that holds every action, and that the first estimate is made of.
             theta: the factor on the proved bound of beta.
             violations: how many rounds may violate at most; after the last nothing moves any
                 more, unless ``largest_beta`` is known.
