@@ -75,7 +75,7 @@ PLAYERS = {
     "a certified rule": CertifiedSteps(knowledge=HULL, eta=0.1, ramp=0.5),
     "a proposer": Certified(proposer=Adam(eta=0.1), knowledge=HULL),
     "a knowledge": Certified(proposer=Adam(eta=0.1), knowledge=BALL),
-    "a wrapper": Held(base=CertifiedSteps(knowledge=HULL, eta=0.1), every=3),
+    "a wrapper": Held(base=CertifiedSteps(knowledge=HULL, eta=0.1), length=3),
     "a rule": FollowLeader(eta=0.5, domain=Box([-0.5, -0.5], [0.3, 0.2])),
 }
 
@@ -393,7 +393,7 @@ def step_held(held, rounds, orders):
 
 
 def test_a_wrapper_moves_at_the_end_of_a_block_and_obeys_orders_within_it():
-    held = Held(base=adam_in_hulls(STEEP, 0.0, 0.0), every=3)
+    held = Held(base=adam_in_hulls(STEEP, 0.0, 0.0), length=3)
     free = step_held(held, 12, {})
     assert all(free[i] == free[i - i % 3] for i in range(12))
     assert len({tuple(x) for x in free}) == 4
@@ -410,7 +410,7 @@ def test_a_wrapper_moves_at_the_end_of_a_block_and_obeys_orders_within_it():
 
 
 def test_the_base_steps_with_the_mean_gradient_of_a_block():
-    held = Held(base=FollowLeader(eta=1.0, domain=Ball(9.0)), every=2)
+    held = Held(base=FollowLeader(eta=1.0, domain=Ball(9.0)), length=2)
     state = held.init(np.zeros(2))
     for grad in ([1.0, 0.0], [3.0, -2.0]):
         state, _ = held.step(state, Feedback(np.array(grad)))
@@ -418,7 +418,7 @@ def test_the_base_steps_with_the_mean_gradient_of_a_block():
 
 
 def test_a_wrapper_says_what_is_proved_of_it():
-    held = Held(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), every=3)
+    held = Held(base=LeaderFollower(G_g=1.0, domain=Ball(1.0)), length=3)
     expected = "Theorem E (certified by LipschitzHull), in blocks of 3 rounds"
     assert safety_of(held).name == expected
     ball = LipschitzBall(G_g=1.0, reach=1.0)
@@ -445,7 +445,7 @@ def test_the_guarantee_of_a_wrapper_is_that_of_the_mean_costs():
     base = FollowLeader.strongly_convex(
         Constants(R=1.0, G_f=2.0, strong_convexity=0.5), domain=Ball(1.0)
     )
-    held = Held.of(base, every=4)
+    held = Held.of(base, length=4)
     assert held.guarantee.name == "follow the leader, strongly convex, in blocks of 4 rounds"
     bound = held.guarantee.regret_bound(9)
     assert bound == pytest.approx(4 * 4.0 * (1 + math.log(3)))

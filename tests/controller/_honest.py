@@ -355,7 +355,11 @@ def _play_round(path: Path, loop: Any, world: World, t: int, eventful: bool) -> 
     try:
         x = loop.ask()
     except InvalidValueError:  # its context is not known
-        loop.announce(**_context(world))
+        try:
+            loop.announce(**_context(world))
+        except EmptyRegionError:
+            loop.retreat("nothing is certified in this context")
+            loop.announce(**_context(world))
         x = loop.ask()
     if eventful:
         loop = _order(path, loop, world)
@@ -373,6 +377,14 @@ def _play_round(path: Path, loop: Any, world: World, t: int, eventful: bool) -> 
             loop.tell(**told)
     except PremiseError:
         loop.retreat("a contradiction")
+    except InvalidValueError as error:  # a new player where somebody's own action was infeasible
+        if "strictly feasible" not in str(error):
+            raise
+        loop.resume(world.plant.player, start=START, reason="from the start")
+        world.begin()
+        if world.plant.shape in ("context", "drift"):
+            with suppress(EmptyRegionError):
+                loop.announce(**_context(world))
     return loop
 
 

@@ -427,7 +427,7 @@ NEW_FORGERIES = {
         "off the grid by a bit": nudge(2.0**-52),
         "another step": lambda found: known(found)["domain"].update(step=[0.07, 0.1]),
         "no step": lambda found: known(found)["domain"].pop("step"),
-        "a smaller box": lambda found: known(found)["domain"]["inside"].update(upper=[0.2, 0.2]),
+        "a smaller box": lambda found: known(found)["domain"].update(most=[0.2, 0.2]),
     },
     "on any grid": {"off the grid": nudge(1e-9)},
     "relative": {
@@ -630,3 +630,20 @@ def test_a_proposer_and_knowledge_are_judged_whatever_the_name_of_the_rule_is():
     assert isinstance(Player(line).kind, Unknown)
     with pytest.raises(WrongError, match="the Mine of the journal has an unknown 'more'"):
         Player(line | {"player": pair | {"proposer": {}, "more": 1}})
+
+
+def test_what_another_round_says_of_the_start_counts_after_an_order(tmp_path):
+    errors = Errors(value=0.01, slope=0.01)
+    rows = CurvatureRows(beta=0.1, rows=2, reach=2.0, errors=errors)
+    path, slopes = tmp_path / "run.jsonl", np.array([[0.6, 0.9], [-1.1, 0.3]])
+    with Controller(RegionFilter(knowledge=rows), start=[0.2, 0.2], journal=path) as loop:
+        for wrong in (0.01, -0.01, 0.01, 0.01):  # low where it is away, high at the start
+            g = slopes @ loop.ask() - [0.5, 0.7] + wrong
+            told = {"constraint_value": g, "constraint_subgradient": slopes}
+            loop.tell(proposal=loop.ask() + np.array([-0.1, 0.05]), **told)
+            if loop.round == 3:
+                loop.retreat("a storm")
+                loop.resume()
+    report = check(str(path))
+    assert report.is_right, report.said
+    assert report.said[0] == "certified: 3 of 4 rounds; the first is the start"

@@ -746,6 +746,8 @@ class Follower:
         self.unjudged.pop(self.t, None)
         if c.get("class") in self.kind.certificates:
             self.by_kind.add(self.t)
+        else:  # as after an order
+            self.by_kind.discard(self.t)
 
     def _certify(self, p: Point, c: Certificate, known: Bounds | None) -> Bounds:
         """Return the bounds on g at an action, which are at most what the next g may be."""
