@@ -20,7 +20,7 @@ from surefoot.sets import Box
 class Feeder(gymnasium.Env):  # type: ignore[misc]
     """Two chargers; the reward is what the cars pay. A base load moves by 1/8 per step at most."""
 
-    observation_space = gymnasium.spaces.Box(0.0, 2.0, (2,), np.float32)  # price; base load, in 1/1024
+    observation_space = gymnasium.spaces.Box(0.0, 2.0, (2,), np.float32)  # price, base load
     action_space = gymnasium.spaces.Box(0.0, 1.0, (2,), np.float32)
     outside, income = 0, 0.0  # steps in which the feeder was overloaded
 

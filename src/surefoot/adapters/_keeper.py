@@ -41,7 +41,6 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -57,7 +56,7 @@ from surefoot.core.feedback import Feedback
 from surefoot.core.record import is_tree, rebuild
 from surefoot.core.types import Array, ArrayLike, Certificate, Context, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
-from surefoot.knowledge import Errors, UnknownConstant, is_zero
+from surefoot.knowledge import Errors, is_zero
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box, move_inwards
@@ -200,7 +199,7 @@ class Keeper:
         if g is not None:
             g, s = self.read(g, s)
             broken = self.find_violation(g, value_error)
-            if self.length > 0 and not isinstance(self.filter.knowledge, UnknownConstant):
+            if self.length > 0 and not self.filter.knowledge.makes_room:
                 ahead = not np.any(margin)
                 rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
                 margin = np.maximum(margin, rise)
@@ -312,8 +311,8 @@ class Keeper:
         knowledge = self.filter.knowledge
         *most, last = (*conditions_of(knowledge), *further)
         words = f"{knowledge.claim}, if {', '.join(most)}{' and ' * bool(most)}{last}"
-        if isinstance(knowledge, UnknownConstant) and knowledge.rounding:
-            words += f"; {self.dtype} leaves room for a move of {knowledge.rounding:.2g}"
+        if knowledge.makes_room and self.length:
+            words += f"; {self.dtype} leaves room for a move of {self.length:.2g}"
         if (margin := float(np.max(self.margin))) > 0:
             words += f"; {self.dtype} keeps g below {-margin:.2g}"
             rho = getattr(knowledge, "rho", None)
@@ -364,8 +363,8 @@ def conditions_of(knowledge: Knowledge) -> list[str]:
     """Return what certificates rest on, one phrase each; without errors that are 0.
 
     Example:
-        >>> from surefoot.knowledge import Curvature
-        >>> conditions_of(Curvature(beta=0.5, reach=1.0))
+        >>> from surefoot.rules import RegionFilter
+        >>> conditions_of(RegionFilter.for_rows([0.5, 0.0], Ball(1.0)).knowledge)
         ['no curvature of g exceeds beta = 0.5 (given)', 'the start is strictly feasible']
     """
     # A quadratic bound holds for every g; the way back under drift needs a convex one.
@@ -384,12 +383,10 @@ def conditions_of(knowledge: Knowledge) -> list[str]:
 def allow_rounding(filter: Certified, length: float) -> Certified:  # noqa: A002
     """Return a filter for actions that are rounded by a length, where its knowledge must know."""
     knowledge = filter.knowledge
-    if length and isinstance(knowledge, UnknownConstant):
-        knowledge = replace(knowledge, rounding=length)
-    elif length and knowledge.bounds_start:
-        knowledge = knowledge.above(length)
-    same = knowledge is filter.knowledge
-    return filter if same else filter.of(filter.proposer, knowledge, filter.ramp)
+    if not length or not (knowledge.makes_room or knowledge.bounds_start):
+        return filter
+    rounded: Certified = filter.of(filter.proposer, knowledge.rounded(length), filter.ramp)
+    return rounded
 
 
 def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False) -> None:  # noqa: A002
@@ -406,7 +403,7 @@ def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False)
         raise checks.invalid("domain", rule, domain)
     if filter.ramp is not None:
         raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
-    if repeats and isinstance(filter.knowledge, UnknownConstant):
+    if repeats and filter.knowledge.makes_room:
         return
     reason = filter.knowledge.obstacle_to_margins
     if reason or (filter.knowledge.bounds_start and not repeats):

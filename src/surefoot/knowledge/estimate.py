@@ -240,6 +240,7 @@ class UnknownConstant(Knowledge):
 
     constant: ClassVar[str]
     kind: ClassVar[Literal["few violations"]] = "few violations"
+    makes_room: ClassVar[bool] = True
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     offers = BALLS
 
@@ -457,6 +458,10 @@ class UnknownConstant(Knowledge):
             return tuple(knowledge.contradictions(memory.part, reading))
         x, upper = reading.x, float(reading.g + reading.errors.value)
         return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
+
+    def rounded(self, length: float) -> Knowledge:
+        """Return the knowledge for a host that plays actions within a length of certified ones."""
+        return replace(self, rounding=length)
 
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return a bound on the rise of g over a length; infinite without one."""

@@ -59,13 +59,13 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.arrays import freeze
+from surefoot.core.constants import Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.points import UNIT
 from surefoot.core.types import Array, ArrayLike
-from surefoot.knowledge.curvature import Curvature
-from surefoot.knowledge.errors import Errors
-from surefoot.knowledge.rows import CurvatureRows
+from surefoot.knowledge import Knowledge
 from surefoot.problems.constraints.base import gamma
+from surefoot.rules.certified.arguments import curvature_knowledge
 from surefoot.sets import Ball
 
 __all__ = ["KAPPA", "Audit", "Churn", "Covariance", "Parity"]
@@ -86,6 +86,7 @@ class Audit(ABC):
     Attributes:
         origin: of the constants.
         convex: whether every row of the limit is convex in the weights.
+        row_count: how many rows it has.
         beta: a bound on the curvature of every row, rounded up.
     """
 
@@ -94,6 +95,7 @@ class Audit(ABC):
 
     origin: ClassVar[str] = "proved"
     convex: ClassVar[bool] = True
+    row_count: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         features = checks.to_matrix(self.features, "features")
@@ -127,17 +129,22 @@ class Audit(ABC):
         squares = np.einsum("ij,ij->i", self._rows, self._rows)
         return math.sqrt(float(squares.max())) * (1 + gamma(self.size + 2))
 
-    def knowledge(self, reach: float) -> Curvature | CurvatureRows:
+    def knowledge(self, reach: float) -> Knowledge:
         """Return what certifies weights in a ball: the curvature, and the rounding of readings.
 
         Args:
             reach: the radius of a ball around 0 that every weight vector is kept in.
         """
         checks.positive(reach=reach)
-        errors, ball = Errors(evaluation=self.evaluation_error(float(reach))), Ball(float(reach))
-        return CurvatureRows(
-            beta=(self.beta, self.beta), domain=ball, convex=self.convex, errors=errors
+        constants = Constants(
+            R=float(reach),
+            beta=self.beta,
+            rows=self.row_count,
+            evaluation_error=self.evaluation_error(float(reach)),
+            convex=self.convex,
         )
+        known: Knowledge = curvature_knowledge(constants, Ball(float(reach)), "a limit on weights")
+        return known
 
     def _weights(self, w: ArrayLike) -> Array:
         """Return weights as a vector of the right length; reject rounded ones."""
@@ -249,6 +256,8 @@ class Churn(Audit):
         11.656854
     """
 
+    row_count: ClassVar[int] = 1
+
     deployed: ArrayLike
     at_most: float
     _deployed: Array = field(init=False, repr=False)
@@ -280,7 +289,7 @@ class Churn(Audit):
         slope = 2 * (error + gamma(n + 2)) * largest * Z
         return 2 * (value + reach * slope)
 
-    def knowledge(self, reach: float) -> Curvature:
+    def knowledge(self, reach: float) -> Knowledge:
         """Return what certifies weights in a ball: the curvature, and the rounding of readings.
 
         Args:
@@ -291,8 +300,7 @@ class Churn(Audit):
         norm = float(np.linalg.norm(self._deployed))
         if not norm <= reach:
             raise checks.invalid("reach", f"at least {norm:.6g}, the deployed weights' norm", reach)
-        errors = Errors(evaluation=self.evaluation_error(float(reach)))
-        return Curvature(beta=self.beta, domain=Ball(float(reach)), errors=errors)
+        return super().knowledge(reach)
 
 
 @dataclass(frozen=True, eq=False)
