@@ -13,6 +13,7 @@ from surefoot import Ball, Constants
 from surefoot.core.errors import InvalidValueError
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.knowledge import (
+    AnnouncedDrift,
     AverageLimit,
     Column,
     ContextHull,
@@ -579,11 +580,13 @@ def test_contexts_of_a_filter_and_of_the_host_go_together():
     plain = RegionFilter(knowledge=LipschitzHull(**{**HULL, "start_bound": None}))
     hull = {"context": Column(adds=1.0), **HULL}
     moving = RegionFilter(knowledge=ContextHull(**hull))
+    told = RegionFilter(knowledge=ContextHull(**(hull | {"context": AnnouncedDrift()})))
     unbound = RegionFilter(knowledge=ContextHull(**(hull | {"start_bound": None})))
     for safe, options, words in (
         (moving, {}, "context must be a function of the observation and the info, because the fil"),
         (plain, {"context": read_base}, "context must be None for a filter without contexts"),
         (unbound, {"context": read_base}, "filter must have a start_bound in contexts"),
+        (told, {"context": read_base}, "contexts must be columns, which an observation may have"),
         (moving, {"context": [0.5]}, "context must be a function"),
         (moving, {"context": read_base, "action_only": True}, "action_only must be False where"),
     ):

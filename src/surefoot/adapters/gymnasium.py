@@ -347,6 +347,11 @@ def _check_contexts(
             "context must be None for a filter without contexts: RegionFilter(knowledge="
             f"ContextHull(context=Column(...), ...)) has them, got a {type(knowledge).__name__}"
         )
+    if look is not None and knowledge.context.argument == "drift":
+        raise InvalidValueError(
+            "the filter's contexts must be columns, which an observation may have, got announced "
+            "drifts: give the largest as errors=Errors(drift=...)"
+        )
     if look is not None and action_only:
         raise InvalidValueError("action_only must be False where g depends on a context, got True")
     if look is not None and knowledge.standing(flat(start)) is None:
