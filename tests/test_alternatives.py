@@ -41,8 +41,10 @@ def test_a_section_of_a_page_is_replaced_and_the_rest_stays(module, tmp_path):
 
 
 def test_every_section_of_the_page_was_measured(module):
-    text = (ROOT / "docs" / "alternatives.md").read_text(encoding="utf-8")
-    for name in module("alternatives.__main__").NAMES:
+    main = module("alternatives.__main__")
+    for name in main.NAMES:
+        page = main.DOCS / main.PAGES.get(name, "alternatives.md")
+        text = page.read_text(encoding="utf-8")
         _, found, rest = text.partition(f"<!-- measured: {name} -->")
         assert found
         assert "| --- |" in rest.partition(f"<!-- end: {name} -->")[0], name
@@ -54,6 +56,21 @@ def test_no_certified_row_of_the_page_has_a_point_outside():
     assert len(certified) > 7
     for row in certified:
         assert "0" in row[1:3] or row[1].startswith("0 of "), row
+
+
+def test_under_parity_adam_is_within_a_point_of_momentum_and_never_outside():
+    text = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- measured: parity -->")[2].partition("<!-- end: parity -->")[0]
+    rows = {row[0]: row for row in cells(table.splitlines())}
+    kept = [row for name, row in rows.items() if "KeepFeasible" in name]
+    assert len(kept) == 3
+    assert all(row[1] == "0 0 0" for row in kept)
+    right = {
+        name: [float(n) for n in row[4].removesuffix(" %").split()] for name, row in rows.items()
+    }
+    own = right["**Adam in `KeepFeasible`, its own metric**"]
+    momentum = right["SGD with momentum in `KeepFeasible`"]
+    assert all(a >= b - 1.0 for a, b in zip(own, momentum, strict=True))
 
 
 @pytest.mark.slow

@@ -12,13 +12,14 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIGURES = {"certified_balls.py", "certified_regions.py"}  # scripts that draw the docs' pictures
+WHOLE = {"opcua.py": 100}  # a program that runs a plant, with what may fail
 
 
 def test_an_example_is_read_on_one_screen():
     scripts = [path for path in EXAMPLES.glob("*.py") if path.name not in FIGURES]
     assert scripts
     lengths = {path.name: len(path.read_text().splitlines()) for path in scripts}
-    assert {name: n for name, n in lengths.items() if n > 60} == {}
+    assert {name: n for name, n in lengths.items() if n > WHOLE.get(name, 60)} == {}
 
 
 @pytest.mark.slow

@@ -164,7 +164,9 @@ def test_a_missing_extra_is_one_sentence(monkeypatch, module, call, sentence):
     assert isinstance(error.value, ImportError)
 
 
-@pytest.mark.parametrize("host", ["gymnasium", "torch", "optax", "sklearn", "river", "pandapower"])
+@pytest.mark.parametrize(
+    "host", ["gymnasium", "torch", "optax", "sklearn", "river", "pandapower", "xopt"]
+)
 def test_an_adapter_without_its_host_is_one_sentence(monkeypatch, host):
     monkeypatch.delitem(sys.modules, f"surefoot.adapters.{host}", raising=False)
     for name in [host, *(m for m in sys.modules if m.startswith(f"{host}."))]:

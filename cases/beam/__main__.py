@@ -16,9 +16,9 @@ from xopt.generators.bayesian import ExpectedImprovementGenerator
 from xopt.generators.bayesian.models import standard
 from xopt.numerical_optimizer import LBFGSOptimizer
 
-from cases.beam.generator import CertifiedGenerator
-from cases.beam.line import APERTURE, BEND, BENDS, MONITORS, READING_ERROR, SLOPE_ERROR, Line
+from cases.beam.line import APERTURE, BEND, BENDS, MONITORS, READING_ERROR, Line, response_error
 from cases.show import KNOWING, Run, draw, main
+from surefoot.adapters.xopt import CertifiedGenerator
 from surefoot.core.types import Array
 
 TARGET = (3.0, -2.0)
@@ -42,13 +42,13 @@ def make_vocs() -> VOCS:
 def make_certified(seed: int) -> CertifiedGenerator:
     """Return the certified generator: the model's response matrix, and bounds on errors."""
     response = Line().response()[:8]
-    rows = dict(zip(MONITORS, [*response.tolist(), *(-response).tolist()], strict=True))
+    rows = zip(MONITORS, [*response.tolist(), *(-response).tolist()], strict=True)
     return CertifiedGenerator(
         vocs=make_vocs(),
         start=REST,
-        response=rows,
-        value_error=READING_ERROR,
-        slope_error=SLOPE_ERROR,
+        response={name: dict(zip(BENDS, row, strict=True)) for name, row in rows},
+        response_error={name: response_error(name) for name in MONITORS},
+        meter_error=dict.fromkeys(MONITORS, READING_ERROR),
         seed=seed,
     )
 

@@ -14,7 +14,7 @@ import torch
 
 from surefoot.core.types import Array
 
-__all__ = ["APERTURE", "BENDS", "MONITORS", "READING_ERROR", "SLOPE_ERROR", "Line"]
+__all__ = ["APERTURE", "BENDS", "MONITORS", "READING_ERROR", "Line", "response_error"]
 
 APERTURE = 2.0
 """How far the beam may be from the axis at a monitor, in mm."""
@@ -22,12 +22,22 @@ BEND = 2.0
 """The largest bend of a corrector, in mrad."""
 READING_ERROR = 0.02
 """Of a monitor, at most, in mm."""
-SLOPE_ERROR = 0.2
-"""Bound on the error of a row of the response matrix, in mm per mrad."""
+RESPONSE_ERROR = (0.2, 0.04)
+"""Bounds on errors of the response matrix, in mm per mrad: of the first and the second cell."""
 BENDS = ("h0", "v0", "h1", "v1")
 MONITORS = tuple(f"{sign}{way}{i}" for sign in ("", "minus_") for i in range(4) for way in "xy")
 """What monitors read, and its negative: Xopt has no limit on both sides."""
 _GRADIENT, _OFF, _SHIFT = 8.0, 0.01, 2e-4
+
+
+def response_error(monitor: str) -> dict[str, float]:
+    """Return how far the model's response of a monitor may be off, for each corrector.
+
+    Args:
+        monitor: its name; optics do not couple x and y.
+    """
+    own = "h" if "x" in monitor else "v"
+    return {bend: RESPONSE_ERROR[int(bend[1])] * (bend[0] == own) for bend in BENDS}
 
 
 def _number(value: Any) -> torch.Tensor:

@@ -101,7 +101,9 @@ class Pair(InContexts, OfParts):
         ramp: float | Sequence[float] | None = None,
     ) -> None:
         if not isinstance(knowledge, Knowledge):
-            raise checks.invalid("knowledge", "an object of surefoot.knowledge", knowledge)
+            raise checks.invalid(
+                "knowledge", "an object of surefoot.knowledge, as LipschitzHull(G_g=...)", knowledge
+            )
         learner = as_proposer(proposer)
         untyped: Any = knowledge
         has_contexts = knowledge.in_contexts and untyped.context.argument == "context"

@@ -226,7 +226,7 @@ def test_a_lie_is_named_in_optax(told):
     from surefoot.knowledge import Errors
 
     known = LipschitzHull(G_g=told, reach=2.0, errors=Errors(evaluation=1e-5))
-    tx = optax.chain(optax.sgd(0.3), keep_feasible(RegionFilter(knowledge=known)))
+    tx = keep_feasible(optax.sgd(0.3), RegionFilter(knowledge=known))
     w = jax.numpy.zeros(1)
     state = tx.init(w)
 

@@ -1,4 +1,4 @@
-"""The transformation for Optax: jitted, in a chain, with pytrees, in both precisions."""
+"""The transformation for Optax: jitted, around a chain, with pytrees, in both precisions."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ jax = pytest.importorskip("jax")
 jnp = jax.numpy
 pytestmark = pytest.mark.hosts
 
-from surefoot.adapters.optax import keep_feasible  # noqa: E402
+from surefoot.adapters.optax import _find_response, keep_feasible  # noqa: E402
 
 # g = |x|^2 - 1 on the unit ball; evaluated in float32 it is off by this much at most.
 ERROR = 1e-6
@@ -32,8 +32,10 @@ FILTERS = {
 
 @pytest.fixture(params=["float32", "float64"])
 def precision(request):
-    with jax.enable_x64(request.param == "float64"):
-        yield request.param
+    before = jax.config.jax_enable_x64  # a callback may run in a thread with no context of its own
+    jax.config.update("jax_enable_x64", request.param == "float64")
+    yield request.param
+    jax.config.update("jax_enable_x64", before)
 
 
 def start():
@@ -65,7 +67,7 @@ def step_of(tx):
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_the_constraint_holds_after_every_jitted_step(name, precision):
-    tx = optax.chain(optax.clip_by_global_norm(50.0), optax.adam(0.2), keep_feasible(FILTERS[name]))
+    tx = keep_feasible(optax.chain(optax.clip_by_global_norm(50.0), optax.adam(0.2)), FILTERS[name])
     p, step, deepest = start(), step_of(tx), -1.0
     state = tx.init(p)
     for t in range(80):
@@ -81,7 +83,7 @@ def test_both_precisions_take_the_same_way():
     found = {}
     for wide in (False, True):
         with jax.enable_x64(wide):
-            tx = optax.chain(optax.sgd(0.05), keep_feasible(FILTERS["safety"]))
+            tx = keep_feasible(optax.sgd(0.05), FILTERS["safety"])
             p, step = start(), step_of(tx)
             state = tx.init(p)
             for _ in range(20):
@@ -91,7 +93,7 @@ def test_both_precisions_take_the_same_way():
 
 
 def test_accumulated_gradients_move_in_every_third_step_only(precision):
-    inner = optax.chain(optax.adam(0.2), keep_feasible(FILTERS["safety"]))
+    inner = keep_feasible(optax.adam(0.2), FILTERS["safety"])
     tx = optax.MultiSteps(inner, every_k_schedule=3)
     p, step = start(), step_of(tx)
     state = tx.init(p)
@@ -105,7 +107,7 @@ def test_accumulated_gradients_move_in_every_third_step_only(precision):
 
 
 def test_a_whole_run_may_be_one_scan(precision):
-    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["hull"]))
+    tx = keep_feasible(optax.sgd(0.1), FILTERS["hull"])
     p, step = start(), step_of(tx)
 
     def body(carry, _):
@@ -119,7 +121,7 @@ def test_a_whole_run_may_be_one_scan(precision):
 
 def test_rows_apart_keep_every_row(precision):
     rows = CurvatureRows(beta=(0.0, 0.0), reach=3.0, errors=COARSE)
-    tx = optax.chain(optax.adam(0.1), keep_feasible(RegionFilter(knowledge=rows)))
+    tx = keep_feasible(optax.adam(0.1), RegionFilter(knowledge=rows))
     A = np.array([[1.0, 1.0, 0.0], [0.0, -1.0, 2.0]])
 
     def limits(p):
@@ -144,7 +146,7 @@ def test_rows_apart_keep_every_row(precision):
 
 
 def test_states_are_arrays_that_a_checkpoint_can_store(precision):
-    tx = optax.chain(optax.sgd(0.1), keep_feasible(FILTERS["safety"]))
+    tx = keep_feasible(optax.sgd(0.1), FILTERS["safety"])
     p, step = start(), step_of(tx)
     state = tx.init(p)
     for _ in range(5):
@@ -157,14 +159,20 @@ def test_states_are_arrays_that_a_checkpoint_can_store(precision):
 
 
 def test_mistakes_are_one_sentence_each(precision):
-    tx, p = keep_feasible(FILTERS["safety"]), start()
+    tx, p = keep_feasible(optax.sgd(0.1), FILTERS["safety"]), start()
     state = tx.init(p)
     with pytest.raises(InvalidValueError, match="update must be given params"):
         tx.update(p, state)
     with pytest.raises(InvalidValueError, match="constraint_value and constraint_grad"):
         tx.update(p, state, p)
     with pytest.raises(InvalidValueError, match="filter must be"):
-        keep_feasible(lambda x: x)
+        keep_feasible(optax.sgd(0.1), lambda x: x)
+    for base, words in (
+        (FILTERS["safety"], "SafetyFilter"),
+        (optax.MultiSteps(optax.sgd(1), 2), "MultiSteps around"),
+    ):
+        with pytest.raises(InvalidValueError, match=f"base must be an optax .*{words}"):
+            keep_feasible(base, FILTERS["safety"])
     half = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), p)
     with pytest.raises(InvalidValueError, match="float32 or float64, got bfloat16"):
         tx.update(half, state, half, constraint_value=-1.0, constraint_grad=half)
@@ -173,7 +181,7 @@ def test_mistakes_are_one_sentence_each(precision):
 
 
 def test_a_start_outside_is_an_error(precision):
-    tx, p = keep_feasible(FILTERS["curvature"]), {"w": jnp.ones(3)}
+    tx, p = keep_feasible(optax.sgd(0.1), FILTERS["curvature"]), {"w": jnp.ones(3)}
     seen = {"constraint_value": jnp.asarray(2.0), "constraint_grad": {"w": 2 * p["w"]}}
     state = tx.init(p)
     with pytest.raises(Exception, match="the start must be strictly feasible"):
@@ -182,7 +190,7 @@ def test_a_start_outside_is_an_error(precision):
 
 def test_a_contradiction_is_warned_of_once_and_logged_each_time(precision, caplog):
     known = Constants(R=1.0, G_g=0.5, start_slack=1.0, evaluation_error=ERROR)  # 2 is the truth
-    tx = optax.chain(optax.sgd(0.2), keep_feasible(SafetyFilter.default(known)))
+    tx = keep_feasible(optax.sgd(0.2), SafetyFilter.default(known))
     step = step_of(tx)
 
     def run(p, rounds):
@@ -212,13 +220,13 @@ SPOILED = {0: (np.nan, 0, 0), 3: (0, np.inf, 0), 4: (0, 0, np.nan), 5: (-np.inf,
 
 @pytest.mark.parametrize("name", [*FILTERS, *WITH_DRIFT])
 def test_a_step_without_a_number_is_refused_and_the_next_goes_on(name, precision):
-    tx = keep_feasible({**FILTERS, **WITH_DRIFT}[name])
+    tx = keep_feasible(optax.sgd(0.1), {**FILTERS, **WITH_DRIFT}[name])
 
     @jax.jit
     def step(p, state, spoiled):
         g, s = jax.value_and_grad(length)(p)
         s = jax.tree.map(lambda leaf: leaf + spoiled[1], s)
-        updates = jax.tree.map(lambda leaf: -0.1 * leaf + spoiled[2], jax.grad(loss)(p, 3.0))
+        updates = jax.tree.map(lambda leaf: leaf + spoiled[2], jax.grad(loss)(p, 3.0))
         updates, state = tx.update(
             updates, state, p, constraint_value=g + spoiled[0], constraint_grad=s
         )
@@ -240,7 +248,7 @@ def test_after_a_gap_under_drift_the_filter_begins_anew():
     v, horizon = 0.01, 70
     safe = SafetyFilter.default(Constants(R=2.0, G_g=1.0, start_slack=1.0, drift=v))
     with jax.enable_x64(True):
-        tx = keep_feasible(safe)
+        tx = keep_feasible(optax.identity(), safe)
 
         @jax.jit
         def step(x, state, level, wanted, spoiled):
@@ -268,3 +276,122 @@ def test_after_a_gap_under_drift_the_filter_begins_anew():
             level -= v if t > 10 else 0.0
             assert np.linalg.norm(np.asarray(x)) <= level
         assert np.linalg.norm(np.asarray(x)) > 0.4  # it went on
+
+
+# --- the metric of the base -----------------------------------------------------------------------
+
+BEST = np.array([4.0, 1.0]) / np.sqrt(17)  # of -(4a + b) on the unit disc
+PARTS = ({"a": "slow", "b": "fast"}, {"slow": 0.002, "fast": 0.02})
+
+
+def on_disc(base, steps=600, **options):
+    """Where a run ends that minimises -(4a + b) on the unit disc."""
+    tx = keep_feasible(base, FILTERS["curvature"], **options)
+    p = {"a": jnp.zeros(()), "b": jnp.zeros(())}
+
+    def step(carry, _):
+        p, state = carry
+        g, s = jax.value_and_grad(length)(p)
+        grads = jax.grad(lambda p: -(4 * p["a"] + p["b"]))(p)
+        updates, state = tx.update(grads, state, p, constraint_value=g, constraint_grad=s)
+        p = optax.apply_updates(p, updates)
+        return (p, state), length(p)
+
+    (p, _), values = jax.lax.scan(step, (p, tx.init(p)), None, length=steps)
+    assert float(values.max()) <= ERROR
+    return np.array([float(p["a"]), float(p["b"])])
+
+
+BASES = {
+    "adam": lambda: optax.adam(0.01),
+    "adam with a large epsilon": lambda: optax.adam(0.02, eps=0.5),
+    "adam with nesterov": lambda: optax.nadam(0.01),
+    "adamw without decay": lambda: optax.adamw(0.01, weight_decay=0.0),
+    "adamax": lambda: optax.adamax(0.01),
+    "amsgrad": lambda: optax.amsgrad(0.01),
+    "yogi": lambda: optax.yogi(0.01),
+    "rmsprop": lambda: optax.rmsprop(0.01, momentum=0.5),
+    "adagrad": lambda: optax.adagrad(0.1),
+    "momentum": lambda: optax.sgd(0.01, momentum=0.9, nesterov=True),
+    "a schedule": lambda: optax.adam(optax.linear_schedule(0.02, 0.005, 300)),
+    "a chain": lambda: optax.chain(optax.clip_by_global_norm(1.0), optax.adam(0.01)),
+    "injected": lambda: optax.inject_hyperparams(optax.adam)(learning_rate=0.01),
+    "finite": lambda: optax.apply_if_finite(optax.adam(0.01), 3),
+    "adam by parts": lambda: optax.partition(
+        {name: optax.adam(rate) for name, rate in PARTS[1].items()}, PARTS[0]
+    ),
+    "sgd by parts": lambda: optax.partition(
+        {name: optax.sgd(rate) for name, rate in PARTS[1].items()}, PARTS[0]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_every_base_comes_to_rest_at_the_best_point(name):
+    steps = 2_000 if "parts" in name else 600
+    np.testing.assert_allclose(on_disc(BASES[name](), steps), BEST, atol=3e-3)
+
+
+def test_in_euclids_metric_adam_rests_at_another_point(precision):
+    end = on_disc(optax.adam(0.01), metric=lambda state: 1.0)
+    np.testing.assert_allclose(end, np.sqrt(0.5), atol=1e-4)
+
+
+def test_a_metric_may_be_given_as_a_pytree_of_the_base_state(precision):
+    def metric(state):
+        nu = optax.tree_utils.tree_get(state, "nu")
+        return jax.tree.map(lambda v: jnp.sqrt(v) + 1e-8, nu)
+
+    np.testing.assert_allclose(on_disc(optax.adam(0.01), metric=metric), BEST, atol=3e-3)
+
+
+def test_the_answer_of_the_base_is_the_scale_of_adam(precision):
+    # -lr (1 - b1)/(1 - b1^2) over sqrt(b2 nu/(1 - b2^2)) + eps, at the second step.
+    base, p = optax.adam(0.1, eps=0.25), {"w": jnp.zeros(3)}
+    grads = {"w": jnp.array([2.0, -0.5, 0.0])}
+    state = base.update(grads, base.init(p), p)[1]
+    found = _find_response(lambda grads: base.update(grads, state, p)[0], p)["w"]
+    nu = np.asarray(optax.tree_utils.tree_get(state, "nu")["w"], np.float64)
+    by_hand = 0.1 * (1 - 0.9) / (1 - 0.9**2) / (np.sqrt(0.999 * nu / (1 - 0.999**2)) + 0.25)
+    np.testing.assert_allclose(found, by_hand, rtol=1e-4)
+
+
+def test_a_base_that_does_not_answer_is_euclids_with_one_warning(precision):
+    with pytest.warns(UserWarning, match="updates do not answer to a small gradient") as found:
+        end = on_disc(optax.lion(0.01))
+    assert len(found) == 1
+    np.testing.assert_allclose(end, np.sqrt(0.5), atol=1e-3)
+
+
+def test_parameters_that_a_base_does_not_move_are_left_where_a_limit_allows(precision):
+    base = optax.partition(
+        {"slow": optax.adam(0.01), "fast": optax.set_to_zero()}, {"a": "slow", "b": "fast"}
+    )
+    np.testing.assert_allclose(on_disc(base), [1.0, 0.0], atol=1e-3)
+
+
+def test_entries_without_a_gradient_do_not_stop_the_others(precision):
+    tx = keep_feasible(optax.adam(0.01), FILTERS["curvature"])
+    p = {"w": jnp.zeros(3)}
+    state = tx.init(p)
+
+    @jax.jit
+    def step(p, state):
+        g, s = jax.value_and_grad(length)(p)
+        grads = {"w": jnp.array([-4.0, -1.0, 0.0])}
+        updates, state = tx.update(grads, state, p, constraint_value=g, constraint_grad=s)
+        return optax.apply_updates(p, updates), state
+
+    for _ in range(600):
+        p, state = step(p, state)
+    np.testing.assert_allclose(p["w"], [*BEST, 0.0], atol=3e-3)
+
+
+def test_a_refused_step_leaves_the_base_where_it_was(precision):
+    tx, p = keep_feasible(optax.adam(0.1), FILTERS["curvature"]), start()
+    state = tx.init(p)
+    ones = jax.tree.map(jnp.ones_like, p)
+    bad = {"constraint_value": jnp.asarray(jnp.nan), "constraint_grad": ones}
+    with pytest.raises(Exception, match="constraint_value must"):
+        jax.block_until_ready(tx.update(ones, state, p, **bad))
+    assert int(optax.tree_utils.tree_get(state, "count")) == 0

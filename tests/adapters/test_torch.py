@@ -10,7 +10,7 @@ from tests._scripts import script
 from surefoot import Constants
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
 from surefoot.guarantees import PremiseError, PremiseWarning
-from surefoot.knowledge import CurvatureRows, LipschitzHull
+from surefoot.knowledge import Choices, Curvature, CurvatureRows, LipschitzHull
 from surefoot.rules import RegionFilter, SafetyFilter
 
 torch = pytest.importorskip("torch")
@@ -19,6 +19,15 @@ pytestmark = pytest.mark.hosts
 from surefoot.adapters.torch import KeepFeasible  # noqa: E402
 
 BALL = Constants(R=1.0, G_g=1.0, start_slack=1.0)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tensors of a few numbers gain nothing by threads, and wait for them on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def length(*params):
@@ -161,7 +170,7 @@ def test_every_way_to_state_a_constraint_gives_the_same_steps():
 
 
 def test_rows_apart_and_a_constraint_that_leaves_out_a_parameter():
-    rows = CurvatureRows(beta=(0.0, 0.0), reach=5.0)
+    rows = CurvatureRows(beta=(0.0, 0.0), reach=6.0)
     one = Setting(safe=RegionFilter(knowledge=rows))
     for _ in range(100):
         one.opt.zero_grad()
@@ -358,3 +367,263 @@ def test_beside_the_rivals_no_step_is_outside(task):
     assert (kept.outside, kept.worst <= 0) == (0, True)
     assert alone.outside > 20
     assert kept.accuracy > 0.5
+
+
+# --- the metric of the base -----------------------------------------------------------------------
+
+DISC = RegionFilter(knowledge=Curvature(beta=2.0, reach=1.0))
+BEST = np.array([4.0, 1.0]) / np.sqrt(17)  # of -(4a + b) on the unit disc
+
+
+def on_disc(make, metric=None, safe=DISC, steps=600, dtype=torch.float32):
+    """Where a run ends that minimises -(4a + b) on the unit disc, by two parameters."""
+    a, b = (torch.nn.Parameter(torch.zeros((), dtype=dtype)) for _ in range(2))
+    opt = KeepFeasible(make([a, b]), safe, metric=metric)
+    for _ in range(steps):
+        opt.zero_grad()
+        (-(4 * a + b)).backward()
+        opt.step(constraint=lambda a, b: a * a + b * b - 1.0)
+        assert float(a.detach().double() ** 2 + b.detach().double() ** 2) <= 1.0
+    return np.array([a.item(), b.item()])
+
+
+BASES = {
+    "Adam": {"lr": 0.01},
+    "AdamW": {"lr": 0.01, "weight_decay": 0.0},
+    "NAdam": {"lr": 0.01},
+    "RAdam": {"lr": 0.03},
+    "Adamax": {"lr": 0.01},
+    "RMSprop": {"lr": 0.01},
+    "Adagrad": {"lr": 0.1},
+    "SGD": {"lr": 0.01},
+}
+OPTIONS = {
+    "Adam": {"amsgrad": True, "eps": 0.5},
+    "NAdam": {"eps": 0.5},
+    "RAdam": {"eps": 0.5},
+    "RMSprop": {"momentum": 0.9, "eps": 0.5},
+    "Adagrad": {"lr_decay": 1e-3, "eps": 0.5},
+    "SGD": {"momentum": 0.9, "nesterov": True},
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", BASES)
+def test_every_optimiser_comes_to_rest_at_the_best_point(name, dtype):
+    end = on_disc(lambda p: getattr(torch.optim, name)(p, **BASES[name]), dtype=dtype)
+    np.testing.assert_allclose(end, BEST, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_that_change_the_scale_do_not_change_that_point(name):
+    options = BASES[name] | OPTIONS[name]
+    end = on_disc(lambda p: getattr(torch.optim, name)(p, **options), steps=1_500)
+    np.testing.assert_allclose(end, BEST, atol=2e-3)
+
+
+def test_in_euclids_metric_adam_rests_at_another_point():
+    end = on_disc(lambda p: torch.optim.Adam(p, lr=0.01), metric=torch.ones_like)
+    np.testing.assert_allclose(end, np.sqrt(0.5), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["Adam", "SGD"])
+def test_groups_with_different_rates_have_them_in_the_metric(name):
+    def make(params):
+        a, b = params
+        groups = [{"params": [a], "lr": 0.002}, {"params": [b], "lr": 0.02}]
+        return getattr(torch.optim, name)(groups, lr=0.1)
+
+    np.testing.assert_allclose(on_disc(make, steps=1_500), BEST, atol=2e-3)
+
+
+def test_the_decay_of_adamw_moves_the_point_as_a_gradient_of_decay_times_scale():
+    # At rest -m - wd (sqrt(v) + eps) w is a multiple of w's own direction (the limit's normal) ...
+    decay, steps = 0.5, 3_000
+    end = on_disc(
+        lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=decay),
+        steps=steps,
+        dtype=torch.float64,
+    )
+    pull = np.array([4.0, 1.0]) * (1.0 - decay * end)  # sqrt(v) is the gradient's size here
+    assert abs(pull[0] * end[1] - pull[1] * end[0]) < 1e-3
+    assert abs(end - BEST).max() > 0.02  # ... which is not that of the loss alone
+
+
+def test_the_scale_is_that_of_the_step_by_the_optimisers_own_arithmetic():
+    # One step from rest: -p.grad over D is the step, for those whose m is the gradient then.
+    from surefoot.adapters._torch_scales import find_scale
+
+    for name, options in BASES.items():
+        w = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+        base = getattr(torch.optim, name)([w], **options)
+        scale = find_scale(base, None)
+        w.grad = torch.tensor([0.5, -2.0, 1e-3], dtype=torch.float64)
+        base.step()
+        D = scale(w, base.state.get(w, {}), base.param_groups[0])
+        ratio = (D * w.detach() / w.grad).numpy()  # -1, or a factor common to all for NAdam
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-6, err_msg=name)
+        assert ratio[0] < 0
+
+
+def test_sparse_adam_has_the_scale_of_its_steps():
+    from surefoot.adapters._torch_scales import find_scale
+
+    table = torch.nn.Embedding(4, 2, sparse=True, dtype=torch.float64)
+    base = torch.optim.SparseAdam(table.parameters(), lr=0.01, eps=0.1)
+    before, w = table.weight.detach().clone(), table.weight
+    (table(torch.tensor([1, 3])) * torch.tensor([3.0, 0.2])).sum().backward()
+    grad = w.grad.to_dense()
+    base.step()
+    D = find_scale(base, None)(w, base.state[w], base.param_groups[0])
+    moved = (w.detach() - before)[[1, 3]]
+    np.testing.assert_allclose(-(D[[1, 3]] * moved) / grad[[1, 3]], 1.0, rtol=1e-6)
+
+
+def test_parameters_without_a_gradient_and_with_a_rate_of_zero_are_kept_in_the_limit():
+    a, b, c = (torch.nn.Parameter(torch.zeros(2, dtype=torch.float64)) for _ in range(3))
+    groups = [{"params": [a, b]}, {"params": [c], "lr": 0.0}]
+    opt = KeepFeasible(torch.optim.Adam(groups, lr=0.05), DISC)
+    for t in range(200):
+        opt.zero_grad()
+        loss = -(4 * a[0] + a[1]) - c.sum()
+        (loss - b.sum() if t > 100 else loss).backward()
+        opt.step(constraint=lambda a, b, c: (a * a).sum() + (b * b).sum() + (c * c).sum() - 1.0)
+        if t == 100:
+            assert b.detach().abs().max() == 0
+            np.testing.assert_allclose(a.detach(), BEST, atol=0.03)
+    assert float(b.detach().min()) > 0.1
+    assert c.detach().abs().max() == 0
+
+
+def test_a_step_without_any_gradient_changes_nothing():
+    one = Setting()
+    one.opt.step(constraint=length)
+    assert one.numbers().tolist() == [0.0] * 9
+
+
+class Scaled(torch.optim.Optimizer):
+    """An optimiser of the user's own: a fixed scale by coordinate."""
+
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.01})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for i, p in enumerate(self.param_groups[0]["params"]):
+            p.sub_(0.01 * p.grad / (4.0, 1.0)[i])
+
+
+def test_an_unknown_optimiser_is_euclids_with_a_warning_unless_its_metric_is_given():
+    words = "steps of Scaled may be scaled by coordinate: pass metric="
+    with pytest.warns(UserWarning, match=words) as found:
+        end = on_disc(Scaled)
+    assert len(found) == 1
+    np.testing.assert_allclose(end, np.sqrt(0.5), atol=1e-4)
+
+    def metric(p):
+        return torch.full_like(p, 4.0 if p is first[0] else 1.0)
+
+    first = []
+
+    def make(params):
+        first.append(params[0])
+        return Scaled(params)
+
+    np.testing.assert_allclose(on_disc(make, metric), BEST, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("metric", "error", "sentence"),
+    [
+        (lambda p: torch.zeros_like(p), InvalidValueError, "metric must be positive and finite"),
+        (lambda p: torch.ones(5), InvalidValueError, r"metric must be of shape \(\), as its"),
+        ("adam", InvalidTypeError, "metric must be a function of a parameter"),
+    ],
+)
+def test_what_is_no_metric_is_refused(metric, error, sentence):
+    with pytest.raises(error, match=sentence):
+        on_disc(lambda p: torch.optim.SGD(p, lr=0.01), metric)
+
+
+def test_a_metric_that_is_refused_leaves_the_limited_parameters_where_they_were():
+    one, answers = Setting(base=torch.optim.SGD), []
+    one.opt = KeepFeasible(one.base, DISC, [one.w], metric=lambda p: answers[0] + 0 * p)
+    answers[:] = [1.0]
+    one.loss().backward()
+    one.opt.step(constraint=lambda w: (w * w).sum() - 1.0)
+    before, answers[:] = one.w.detach().clone(), [-1.0]
+    with pytest.raises(InvalidValueError, match="positive and finite"):
+        one.opt.step(constraint=lambda w: (w * w).sum() - 1.0)
+    assert (one.w == before).all()
+
+
+def test_adadelta_is_refused_unless_a_metric_is_given():
+    with pytest.raises(InvalidValueError, match="base must be an optimiser whose scale can be"):
+        on_disc(torch.optim.Adadelta)
+    end = on_disc(lambda p: torch.optim.Adadelta(p), torch.ones_like, steps=20)
+    assert (end > 0).all()
+
+
+def test_choices_are_refused_where_steps_are_scaled():
+    steps = RegionFilter(
+        knowledge=LipschitzHull(G_g=2.0, domain=Choices([-1.0, -1.0], [1.0, 1.0], step=0.25))
+    )
+    with pytest.raises(InvalidValueError, match="domain must be convex where steps are scaled"):
+        on_disc(lambda p: torch.optim.Adam(p), safe=steps, dtype=torch.float64)
+    made = on_disc(lambda p: torch.optim.SGD(p, lr=0.1), safe=steps, dtype=torch.float64, steps=20)
+    assert steps.domain.contains(made)
+
+
+def test_two_filters_have_the_metric_of_their_own_parameters():
+    pairs = [[torch.nn.Parameter(torch.zeros(())) for _ in range(2)] for _ in range(2)]
+    opt = KeepFeasible(torch.optim.Adam([*pairs[0], *pairs[1]], lr=0.01), [DISC, DISC], pairs)
+    for _ in range(600):
+        opt.zero_grad()
+        sum(-(4 * a + b) for a, b in (pairs[0], pairs[1][::-1])).backward()
+        opt.step(constraint=[lambda a, b: a * a + b * b - 1.0] * 2)
+    for pair, best in zip(pairs, (BEST, BEST[::-1]), strict=True):
+        np.testing.assert_allclose([p.item() for p in pair], best, atol=2e-3)
+
+
+def test_churn_ends_at_the_best_possible_loss():
+    # A linear model that may differ from the old one by 0.3 in the mean square: convex, and the
+    # best loss is that on the way from the old weights to the new, by hand.
+    random = np.random.default_rng(0)
+    Z, old = random.normal(size=(500, 8)), random.normal(size=8)
+    new = old + 0.5 * random.normal(size=8)
+    apart = float(np.mean((Z @ (new - old)) ** 2))
+    best = (1 - np.sqrt(0.3 / apart)) ** 2 * apart
+    H = torch.tensor(Z.T @ Z / 500)
+    beta = 2.0 * float(torch.linalg.eigvalsh(H)[-1]) * 1.0001
+    start, end = torch.tensor(old), torch.tensor(new)
+    losses = {}
+    for name, metric in (("own", None), ("Euclid", torch.ones_like)):
+        w = torch.nn.Parameter(start.clone())
+        safe = RegionFilter(knowledge=Curvature(beta=beta, reach=20.0))
+        opt = KeepFeasible(torch.optim.Adam([w], lr=0.05), safe, metric=metric)
+        for _ in range(400):
+            opt.zero_grad()
+            loss = (w - end) @ H @ (w - end)
+            loss.backward()
+            opt.step(constraint=lambda w: (w - start) @ H @ (w - start) - 0.3)
+            gap = w.detach() - start
+            assert float(gap @ H @ gap) <= 0.3 + 1e-15
+        losses[name] = loss.item()
+    assert losses["own"] < 1.01 * best
+    assert losses["Euclid"] > 1.05 * best
+
+
+@pytest.mark.slow
+def test_adam_is_as_accurate_under_parity_as_momentum():
+    parity = script("benchmarks/alternatives/parity.py")
+    runs = {
+        name: parity.train(parity.kept(*way), seed=1, steps=400)
+        for name, way in {
+            "own": (parity.adam,),
+            "Euclid": (parity.adam, torch.ones_like),
+            "momentum": (parity.momentum,),
+        }.items()
+    }
+    assert all(run.outside == 0 for run in runs.values())
+    assert runs["own"].accuracy > runs["momentum"].accuracy - 0.01
+    assert runs["own"].train < runs["Euclid"].train - 0.05

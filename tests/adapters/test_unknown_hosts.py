@@ -93,11 +93,11 @@ def test_an_agent_is_outside_as_often_as_the_theorem_counts(told, dtype):
 
 
 def test_a_host_that_adds_steps_refuses_an_unknown_constant():
-    jax, _ = pytest.importorskip("jax"), pytest.importorskip("optax")
+    jax, optax = pytest.importorskip("jax"), pytest.importorskip("optax")
     from surefoot.adapters.optax import keep_feasible
 
     known = EstimatedCurvature(domain=Ball(1.0), errors=Errors(evaluation=1e-6))
-    tx = keep_feasible(RegionFilter(knowledge=known))
+    tx = keep_feasible(optax.sgd(0.1), RegionFilter(knowledge=known))
     w = jax.numpy.zeros(2)
     with pytest.raises(InvalidValueError, match="whose beta is unknown"):
         tx.update(w, tx.init(w), w, constraint_value=-1.0, constraint_grad=w)

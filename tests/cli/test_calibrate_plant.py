@@ -50,7 +50,10 @@ def test_a_file_is_written_that_reads_and_says_where_each_number_is_from(pump):
     assert "none found missing" in lines[2]
     assert lines[-3] == "written: booster.toml"
     assert lines[-2].startswith("Not proved: 2 constants are estimates, what a log shows times")
-    assert "that the limit is convex in the set points, which nothing has tested." in lines[-2]
+    assert (
+        "that pressure is concave in the set points, which nothing has tested; that it has"
+        in lines[-2]
+    )
     assert "at most 4 measured rounds violate the limit by more than 0.04 bar" in lines[-1]
 
 
@@ -137,8 +140,8 @@ def test_options_are_kept(pump):
         (f"{PUMP} --step speed=-1", "step speed must be a finite number > 0, got -1.0"),
         (f"{PUMP} --constant wind=1", "constant must be that of a column, got 'wind'"),
         (f"{PUMP} --constant demand=true", "--constant demand must be a number, got True"),
-        (f"{PUMP} --meter-error nan", "meter_error must be a finite number >= 0, got nan"),
-        (f"{PUMP} --at-least inf", "bound must be a finite number, got inf"),
+        (f"{PUMP} --meter-error nan", "--meter-error must be a number >= 0, got nan"),
+        (f"{PUMP} --at-least inf", "--at-least must be a number, got inf"),
         (f"{PUMP} --factor 1", "factor must be a finite number > 1, got 1.0"),
     ],
 )

@@ -2,6 +2,7 @@ import pytest
 
 from surefoot import Ball, Controller, kernel
 from surefoot.controller import Fleet, Plant
+from surefoot.controller.export import plant_header
 from surefoot.problems.plant import read_plant
 from surefoot.rules import CertifiedPFS
 
@@ -87,6 +88,52 @@ def test_the_journal_of_a_plant_is_exported_in_its_units(desk, pumps):
     with Plant.of(read_plant(pumps), journal=desk.folder / "pumps.jsonl"):
         from_journal = desk.do("export-c", "pumps.jsonl").out
     assert from_journal == desk.do("export-c", "pumps.toml").out
+
+
+def test_of_a_plant_that_was_amended_what_counts_is_what_is_played_now(desk, pumps):
+    steeper = PUMPS.replace("speed = 0.12", "speed = 0.2")
+    assert steeper != PUMPS
+    (desk.folder / "steeper.toml").write_text(steeper)
+    with Plant.of(read_plant(pumps), journal=desk.folder / "pumps.jsonl") as plant:
+        plant.ask()
+        plant.amend(read_plant(desk.folder / "steeper.toml"), by="E. Meier", reason="a new log")
+    now = desk.do("export-c pumps.jsonl --name p").out
+    assert now == desk.do("export-c steeper.toml --name p").out
+    assert now != desk.do("export-c pumps.toml --name p").out
+
+
+@pytest.mark.parametrize("policy", ["recover", "retreat"])
+def test_constants_that_a_reading_refuted_are_not_exported(desk, pumps, policy):
+    text = PUMPS.replace("speed = 0.12", 'speed = { value = 0.05, origin = "estimated" }')
+    text += f'[policy]\non_contradiction = "{policy}"\n'
+    (desk.folder / "flat.toml").write_text(text)
+    description = read_plant(desk.folder / "flat.toml")
+    with Plant.of(description, journal=desk.folder / "pumps.jsonl") as plant:
+        for _ in range(3):
+            speed = plant.ask()["speed"]
+            plant.tell(readings={"pressure": 0.12 * speed - 2.9}, wanted={"speed": 25.0})
+        factor = plant.factor
+    if policy == "retreat":
+        said = desk.refusal("export-c pumps.jsonl")
+        assert "must not contradict its own constants, got round 2: pressure = " in said
+        return
+    assert factor > 2.0
+    now = desk.do("export-c pumps.jsonl --name p").out
+    assert now.strip() == plant_header(description, name="p", factor=factor).strip()
+    assert now != desk.do("export-c flat.toml --name p").out
+
+
+def test_of_a_controller_that_was_resumed_the_last_player_counts(desk):
+    first, second = (CertifiedPFS(G_g=g, domain=Ball(1.0), rho=0.5) for g in (1.0, 2.0))
+    with Controller(first, [0.0, 0.125], journal=desk.folder / "machine.jsonl") as controller:
+        controller.ask()
+        controller.resume(second, reason="a larger constant")
+    assert "G_g=2.0" in desk.do("export-c machine.jsonl").out
+    with Fleet(first, {"a": [0.0, 0.0], "b": [0.0, 0.0]}, journal=desk.folder / "f.jsonl") as fleet:
+        fleet.resume("a larger constant", ["b"], second)
+    one, two = (desk.do(f"export-c f.jsonl --member {name}").out for name in "ab")
+    assert "G_g=1.0" in one
+    assert "G_g=2.0" in two
 
 
 def test_a_member_of_a_fleet_is_exported_by_its_name(desk):

@@ -211,10 +211,115 @@ def test_the_page_of_a_plant_that_recovered_says_when_and_why(desk):
         "alarm: contradiction",
         "recovery 1 of 2: constants that are not proved are multiplied by",
         "steepness.speed 0.05 bar per Hz is too small (its term was 0.58 of 0.58 bar)",
-        "in use from round 3 on",
+        "What was promised",
+        "From round 3 on; what was known before is in the plant below.",
+        "By Theorem E with N. Assumed:",
+        "What was read in round 2 is impossible if the constants in use then were right.",
         "the rest as before",
     ):
         assert words in page.words, words
+
+
+def test_nothing_that_a_reading_refuted_is_called_proved(desk):
+    limit = replace(pumps().limits[0], steepness={"speed": C(0.05)})
+    with Plant.of(replace(pumps(), limits=(limit,)), journal=desk.folder / "j.jsonl") as plant:
+        for _ in range(6):
+            speed = plant.ask()["speed"]
+            plant.tell(readings={"pressure": pressure_at(speed)}, wanted={"speed": 25.0})
+    page = page_of(desk)
+    assert "certified given the constants of each piece" in page.words
+    assert ">What was promised<" in page.source
+    assert "proved." not in page.words
+    assert ">Proved<" not in page.source
+    with Plant.of(pumps(), journal=desk.folder / "k.jsonl") as plant:
+        plant.tell(readings={"pressure": 3.1}, wanted=plant.ask())
+    page = page_of(desk, "k.jsonl")
+    assert ">Proved<" in page.source
+    assert "By Theorem E with N, proved." in page.words
+
+
+def test_readings_are_counted_by_the_limit_of_their_round(desk):
+    # Below 2.5 bar in round 2; from round 6 on 1.5 bar is enough.
+    limit = replace(pumps().limits[0], steepness={"speed": C(0.05)})
+    low = replace(pumps(policy=PolicyDescription("record")), limits=(limit,))
+    with Plant.of(low, journal=desk.folder / "j.jsonl") as plant:
+        for t in range(1, 9):
+            if t == 6:
+                why = C(1.5, why="a lower limit")
+                less = replace(limit, bound=1.5, start_margin=why)
+                plant.amend(replace(low, limits=(less,)), by="E. Meier", reason="new pipes")
+            speed = plant.ask()["speed"]
+            value = 2.4 if t in (2, 3) else pressure_at(speed)
+            plant.tell(readings={"pressure": value}, wanted={"speed": 49.0})
+    page = page_of(desk)
+    words = (
+        "2 readings of pressure were below 2.5 bar, 1.5 bar from round 6 on, by more than the "
+        "meter's error of 0.02 bar."
+    )
+    assert words in page.words
+    assert "pressure: at least 2.5, then 1.5 bar" in page.words
+    summary = desk.do("journal j.jsonl").out
+    assert "at least 2.5 bar, 1.5 bar from round 6 on; the least reading is" in summary
+
+
+def test_a_context_that_is_unknown_for_long_is_one_alarm_and_one_gap(desk):
+    unknown = {"context": {"outside": None, "load": None}}
+    with Plant.of(hall(), journal=desk.folder / "j.jsonl") as plant:
+        plant.announce(context_at(1))
+        drive_hall(plant, 20, report=lambda t, points: unknown if 5 <= t <= 12 else None)
+    page = page_of(desk)
+    events = page.source.partition(">Events<")[2].partition(">The latest rounds<")[0]
+    assert events.count("<tr>") == 1 + 2
+    assert events.count(">6 to 13<") == 2
+
+
+def test_what_the_checker_has_not_judged_is_not_called_certified(desk):
+    with Plant.of(pumps(), journal=desk.folder / "j.jsonl") as plant:
+        for t in range(8):
+            speed = plant.ask()["speed"]
+            report = {"readings": {"pressure": pressure_at(speed)}, "wanted": {"speed": 25.0}}
+            plant.tell(**report, **({"played": {"speed": 49.0}} if t == 3 else {}))
+    rows = list(
+        read_journal(desk.folder / "j.jsonl").plant.describe(
+            read_journal(desk.folder / "j.jsonl").rounds
+        )
+    )
+    cells = re.findall(
+        r"<tr>(<th.*?)</tr>", page_of(desk).source.partition("latest rounds</h2>")[2]
+    )
+    by_round = {int(re.search(r">(\d+)<", c)[1]): c for c in cells if "scope=row" in c}
+    unchecked = [t for t, cell in by_round.items() if ">not checked<" in cell]
+    assert 4 in unchecked
+    for row in rows:
+        bound = f">{row.bounds['pressure']:.5g}<"
+        assert (bound in by_round[row.round]) is (row.round not in unchecked)
+
+
+def test_a_long_name_leaves_room_for_its_unit_beside_an_axis(desk):
+    limit = replace(pumps().limits[0], name="pressure_behind_the_last_valve")
+    with Plant.of(replace(pumps(), limits=(limit,)), journal=desk.folder / "j.jsonl") as plant:
+        plant.tell(readings={limit.name: 3.1}, wanted=plant.ask())
+    page = page_of(desk)
+    assert page.source.count(">pressure_behin... [bar]<") == 4  # of two charts, wide and narrow
+    assert "pressure_behind_the_last_valve: at least 2.5 bar" in page.words
+
+
+def test_one_context_has_one_axis(desk):
+    one = replace(
+        hall(),
+        contexts=hall().contexts[:1],
+        limits=tuple(
+            replace(limit, rise={"outside": limit.rise["outside"]}) for limit in hall().limits
+        ),
+    )
+    with Plant.of(one, journal=desk.folder / "j.jsonl") as plant:
+        for t in range(3):
+            plant.announce({"outside": 20.0 + t})
+            plant.tell(missing=True, wanted=plant.ask())
+    page = page_of(desk)
+    chart = page.source.partition(">Contexts<")[2].partition("</figure>")[0]
+    assert ">outside [degC]<" in chart
+    assert ">0.2<" not in chart  # of an axis on which nothing is
 
 
 def test_the_page_fetches_nothing_runs_no_text_and_has_each_name_once(desk):
@@ -291,7 +396,36 @@ def test_the_page_fits_a_screen_and_fetches_nothing(desk, chromium, width):
     assert all(box["width"] > 0.6 * min(width, 1024) for box in shown)
     words = [word for word in tab.locator("svg text").all() if word.is_visible()]
     assert min(word.bounding_box()["height"] for word in words) > 7
+    head = tab.locator("#sa-rounds thead")
+    assert (
+        width == 390 or head.bounding_box()["width"] <= tab.locator("#main").bounding_box()["width"]
+    )
     context.close()
+
+
+@pytest.mark.browser
+def test_rounds_that_are_too_wide_for_paper_say_so(desk, chromium):
+    actuator, limit = pumps().actuators[0], pumps().limits[0]
+    names = [f"pump_with_a_long_name_{i}" for i in range(14)]
+    wide = replace(
+        pumps(),
+        actuators=tuple(replace(actuator, name=name) for name in names),
+        limits=(replace(limit, steepness={name: C(0.12) for name in names}),),
+    )
+    with Plant.of(wide, journal=desk.folder / "j.jsonl") as plant:
+        plant.tell(readings={"pressure": 3.1}, wanted=plant.ask())
+    page_of(desk)
+    tab = chromium.new_context(viewport={"width": 700, "height": 900}).new_page()
+    tab.goto((desk.folder / "j.html").as_uri())
+    assert not tab.locator(".on-paper").is_visible()
+    tab.emulate_media(media="print")
+    assert "--csv" in tab.locator(".on-paper").inner_text()
+    assert not tab.locator(".rounds .scroll").is_visible()
+    tab.context.close()
+
+
+def buttons(tab):
+    return tab.locator("thead button").all()
 
 
 @pytest.mark.browser
@@ -306,4 +440,7 @@ def test_on_paper_the_wide_charts_are_drawn_and_nothing_is_cut(desk, chromium):
     assert not any(each.is_visible() for each in tab.locator(".on-narrow").all())
     cut = "(e) => e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1"
     assert not any(frame.evaluate(cut) for frame in tab.locator(".scroll, pre").all())
+    # A button in a head is not drawn again on the next sheets of paper.
+    heads = [button.evaluate("(e) => getComputedStyle(e).display") for button in buttons(tab)]
+    assert set(heads) == {"contents"}
     context.close()

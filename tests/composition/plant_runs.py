@@ -18,7 +18,12 @@ from surefoot.controller import Plant, PlantFleet, PremiseError
 from surefoot.controller.alarms import Alarm
 from surefoot.controller.check import Report, check
 from surefoot.core.errors import InvalidValueError, SurefootError
-from surefoot.problems.plant import PlantDescription, ServiceDescription, write_plant
+from surefoot.problems.plant import (
+    ActuatorDescription,
+    PlantDescription,
+    ServiceDescription,
+    write_plant,
+)
 from tests.composition.plants import PlantWorld, Scenario, draw_scenario
 
 __all__ = ["ORDERS", "PlantOutcome", "play_fleet", "play_plant"]
@@ -72,6 +77,7 @@ def play_plant(
     rounds: int = 40,
     orders: tuple[str, ...] | None = None,
     often: float = 0.25,
+    far: bool = False,
 ) -> PlantOutcome:
     """Return what becomes of a plant.
 
@@ -82,10 +88,13 @@ def play_plant(
         rounds: how many are played.
         orders: which are given; some of them unless said.
         often: the probability of one in a round.
+        far: whether somebody's own actions are anywhere in their ranges, feasible or not, and
+            measured or not.
     """
     logging.disable(logging.CRITICAL)
     try:
         run = _PlantRun(scenario, np.random.default_rng([seed, 7]), folder)
+        run.goes_far = far
         if orders is None:
             orders = tuple(name for name in ORDERS if run.rng.random() < 0.5)
         run.play(rounds, orders, often)
@@ -107,6 +116,7 @@ class _PlantRun:
         }
         self.write(scenario.plant)
         self.is_right, self.is_known = scenario.short == 1.0, True
+        self.goes_far = False
         self.plant = Plant.open(self.path, on_alarm=self.hear)
         self.alarms: list[Alarm] = []
         self.before: dict[str, float] | None = None  # from where a ramp counts
@@ -259,9 +269,13 @@ class _PlantRun:
 
     def tell(self, order: str) -> None:
         """Report a round, with the context of the next."""
+        is_other = order == "own action" and self.has_read_start
+        if is_other and self.goes_far and self.rng.random() < 0.4:
+            self.tell_of_others()
+            return
         points, world = self.plant.ask(), self.world
         told: dict[str, Any] = {}
-        if order == "own action" and self.has_read_start:
+        if is_other:
             self.before = told["played"] = self.draw_own(points)
         at = told.get("played", points)
         readings: dict[str, Any] = world.read(at)
@@ -310,6 +324,10 @@ class _PlantRun:
 
     def draw_own(self, points: dict[str, float]) -> dict[str, float]:
         """Return set points of somebody's own: near, in range, and no worse than feasible."""
+        if self.goes_far:
+            return {
+                each.name: self.draw_far(each, points) for each in self.scenario.plant.actuators
+            }
         for _ in range(5):
             own = {}
             for each in self.scenario.plant.actuators:
@@ -320,6 +338,27 @@ class _PlantRun:
             if max(self.world.excess(own)) < 0:
                 return own
         return points
+
+    def draw_far(self, each: ActuatorDescription, points: dict[str, float]) -> float:
+        """Return a set point anywhere in its range, or the one asked for, or the start."""
+        drawn = self.rng.random()
+        if drawn < 0.3:
+            return points[each.name]
+        at = each.start if drawn < 0.4 else float(self.rng.uniform(each.low, each.high))
+        if each.step:
+            at = round(at / each.step) * each.step
+        return 0.0 if each.can_be_off and self.rng.random() < 0.2 else at
+
+    def tell_of_others(self) -> None:
+        """Report that somebody else chose set points, and that nothing was measured."""
+        own = self.before = self.draw_own(self.plant.ask())
+        told: dict[str, Any] = {"played": own, "missing": True}
+        self.world.pass_by()
+        if self.world.context:
+            self.is_known = self.rng.random() < 0.8
+            if self.is_known:
+                told["context"] = self.world.told_context
+        self.plant.tell(**told)
 
 
 def play_fleet(rng: np.random.Generator, folder: Path, *, rounds: int) -> tuple[list[str], Report]:

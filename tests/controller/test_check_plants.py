@@ -347,6 +347,19 @@ def test_a_forged_amendment_is_found(edit, words, tmp_path):
     blamed(amended(tmp_path / "run"), edit, words)
 
 
+def test_no_amendment_leads_to_the_start_faster_than_a_ramp(tmp_path, monkeypatch):
+    # A plant refuses that; a journal of another program may have it.
+    speed = replace(pumps().actuators[0], ramp=1.0)
+    plant, path = replace(pumps(), actuators=(speed,)), tmp_path / "run"
+    monkeypatch.setattr(machine.Machine, "refuse_jump", lambda *_: None)
+    with Plant.of(plant, journal=path) as loop:
+        drive_pumps(loop, 4)
+        loop.begin_anew(by="somebody", reason="in a hurry")
+    report = check(str(path))
+    assert not report.is_right
+    assert "speed is further from the start than its ramp" in report.said[0]
+
+
 def test_a_plant_is_not_resumed_with_another_player(tmp_path):
     with Plant.of(pumps(), journal=tmp_path / "run") as plant:
         drive_pumps(plant, 3)

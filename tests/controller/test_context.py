@@ -137,6 +137,16 @@ def test_no_action_before_its_context():
     controller.ask()
 
 
+def test_no_action_before_a_drift_that_is_announced():
+    controller = Controller(filtering(AnnouncedDrift()), [0.0, 0.0])
+    x = controller.ask()
+    controller.tell(**measure(x, 1))
+    with pytest.raises(InvalidValueError, match=r"drift until then is known: tell\(\.\.\., drift="):
+        controller.ask()
+    controller.announce(drift=0.01)
+    assert controller.explain().is_proven
+
+
 @pytest.mark.parametrize("is_held", [False, True])
 def test_a_bound_on_the_start_is_not_one_on_what_somebody_else_played_first(is_held):
     # At 0.4 it was said to be -0.1 for ever: in the context 0.3 it is +0.2.

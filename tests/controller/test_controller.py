@@ -437,7 +437,7 @@ def test_numbers_whose_square_overflows_are_taken_or_refused_without_a_warning(n
         (3, [0.0, 0.0], {}, "player must be an algorithm with init and step, or a Tuned"),
         (PLAYER, [[0.0, 0.0]], {}, "start.shape must be that of a vector that is not empty"),
         (PLAYER, [0.0, np.nan], {}, "start must be finite, got nan at index 1"),
-        (PLAYER, [3.0, 0.0], {}, "x1 must be in the domain"),
+        (PLAYER, [3.0, 0.0], {}, "start must be in the domain"),
         (PLAYER, [0.0, 0.0], {"on_contradiction": "off"}, "on_contradiction must be one of"),
     ],
 )

@@ -16,11 +16,13 @@ from surefoot.controller import (
     PlantChangedError,
     PlantFleet,
     PremiseError,
+    journal as journals,
     read_journal,
 )
-from surefoot.core.errors import InvalidValueError, StoreError
+from surefoot.controller.check import check
+from surefoot.core.errors import DamagedError, InvalidValueError, StoreError
 from surefoot.core.plain import decode
-from surefoot.problems.plant import PolicyDescription
+from surefoot.problems.plant import PolicyDescription, write_plant
 
 RECOVER = PolicyDescription("recover", 5, "retreat")
 WANTED = {"fan1": 30.0, "fan2": 30.0}
@@ -75,6 +77,21 @@ def test_slopes_are_those_of_the_units():
     loop = plant.controller.loop
     assert loop.info is not None
     assert plant.ask()["speed"] < 50.0
+
+
+def test_before_the_start_was_measured_nothing_else_is_told():
+    plant = Plant.of(pumps())
+    plant.ask()
+    told = {"readings": {"pressure": 3.0}, "wanted": {"speed": 25.0}, "played": {"speed": 49.0}}
+    words = "played must be the start until it was measured, got speed = 49 Hz, and its start is 50"
+    with pytest.raises(InvalidValueError, match=words):
+        plant.tell(**told)
+    plant.tell(missing=True)
+    plant.ask()
+    plant.tell(readings={"pressure": 3.1}, wanted={"speed": 49.5}, played={"speed": 50.0})
+    plant.ask()
+    plant.tell(**told)
+    assert plant.round == 4
 
 
 def test_what_was_really_used_counts():
@@ -274,6 +291,159 @@ def test_what_an_amendment_cannot_change():
     told_again = replace(moved, limits=(replace(same.limits[0], start_margin=margin),))
     plant.amend(told_again, by="me", reason="less power")
     assert plant.ask() == {"speed": 45.0}
+
+
+def ramped(**changes):
+    """Return the pump whose speed may change by 1 Hz per minute."""
+    return replace(pumps(**changes), actuators=(replace(pumps().actuators[0], ramp=1.0),))
+
+
+def steeper(plant, steepness=0.15):
+    """Return a plant of one limit that is steeper."""
+    limit = replace(plant.limits[0], steepness={"speed": C(steepness)})
+    return replace(plant, limits=(limit,))
+
+
+def test_a_plant_begins_anew_where_its_ramp_leads_and_nowhere_else(tmp_path):
+    # Where the actuator is still on its way, a reading is not that of the start.
+    path = tmp_path / "pumps.jsonl"
+    with Plant.of(ramped(), journal=path) as plant:
+        drive_pumps(plant, 5)
+        assert plant.ask()["speed"] == 45.0
+        lines = path.read_bytes()
+        words = r"got speed = 45 Hz, 5 Hz away, and its ramp allows 1 Hz a round: order it"
+        for change in (
+            lambda: plant.amend(steeper(ramped()), by="me", reason="a new impeller"),
+            lambda: plant.begin_anew(by="me", reason="away"),
+        ):
+            with pytest.raises(InvalidValueError, match=words):
+                change()
+        assert path.read_bytes() == lines
+        plant.retreat("a new impeller")
+        while plant.ask()["speed"] < 49.0:
+            plant.tell(missing=True)
+        plant.amend(steeper(ramped()), by="me", reason="a new impeller")
+        assert plant.ask() == {"speed": 50.0}
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+@pytest.mark.parametrize("members", ["", "[member.p1]\n[member.p2]\n"])
+def test_a_file_is_not_amended_while_a_ramp_leads_to_the_start(members, tmp_path):
+    path, run = tmp_path / "pump.toml", tmp_path / "pump.jsonl"
+    text = write_plant(replace(ramped(), journal="pump.jsonl")) + members
+    path.write_text(text)
+    kind = PlantFleet if members else Plant
+    report = {"readings": {"pressure": 3.1}, "wanted": {"speed": 25.0}}
+    with kind.open(path) as loop:
+        for _ in range(4):
+            loop.ask()
+            loop.tell({"p2": report}) if members else loop.tell(**report)
+    before = run.read_bytes()
+    path.write_text(text.replace("0.12", "0.15"))
+    with pytest.raises(InvalidValueError, match="its ramp allows 1 Hz a round"):
+        kind.amending(path, by="me", reason="a new impeller")
+    assert b'"kind":"amend"' not in run.read_bytes().removeprefix(before)
+    path.write_text(text)
+    kind.open(path).close()  # nobody has the journal open
+
+
+def test_an_amendment_ends_no_order(tmp_path):
+    path = tmp_path / "pumps.jsonl"
+    with Plant.of(pumps(), journal=path) as plant:
+        drive_pumps(plant, 5)
+        plant.hold("somebody is at the pump")
+        plant.amend(steeper(pumps()), by="me", reason="a new impeller")
+        drive_pumps(plant, 2)
+        assert plant.ask() == {"speed": 50.0}
+        assert plant.halted == "somebody is at the pump"
+        plant.begin_anew(by="the service", reason="it was away")
+        assert plant.halted == "somebody is at the pump"
+    with Plant.of(pumps()) as other:  # what was contradicted ends with an amendment
+        drive_pumps(other, 2)
+        other.ask()
+        other.tell(readings={"pressure": 2.0}, wanted={"speed": 25.0})
+        assert other.halted
+        other.amend(steeper(pumps()), by="me", reason="a new impeller")
+        assert other.halted is None
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+def test_a_context_beyond_the_range_of_an_amendment_is_unknown(tmp_path):
+    path = tmp_path / "hall.jsonl"
+    hot = {"outside": 35.0, "load": 0.9}
+    narrow = replace(hall().contexts[0], high=30.0)
+    margins = [replace(x, start_margin=replace(x.start_margin, why="again")) for x in hall().limits]
+    with Plant.of(hall(), journal=path) as plant:
+        plant.announce(hot)
+        drive_hall(plant, 3, report=lambda t, points: {"context": hot})
+        after = replace(hall(), contexts=(narrow, hall().contexts[1]))
+        with pytest.raises(InvalidValueError, match=r"because context\.outside\.range changes"):
+            plant.amend(after, by="me", reason="another climate")
+        plant.amend(replace(after, limits=tuple(margins)), by="me", reason="another climate")
+        assert plant.controller.loop.awaits_context
+        assert plant.ask() == {"fan1": 100.0, "fan2": 100.0}
+        assert plant.controller.loop.has_no_context
+        plant.tell(missing=True, context={"outside": 25.0, "load": 0.9})
+        plant.ask()
+    assert replay(path).is_same
+    assert check(str(path)).is_right
+
+
+def test_what_others_chose_does_not_keep_a_plant_from_beginning_anew():
+    plant = Plant.of(pumps())
+    drive_pumps(plant, 3)
+    plant.ask()
+    plant.tell(
+        readings={"pressure": 3.0}, wanted={"speed": 25.0}, played={"speed": 49.0}
+    )  # which is a breach of the promise on costs alone
+    assert plant.controller.loop.breaches
+    plant.begin_anew(by="the service", reason="it was away")
+    assert plant.ask() == {"speed": 50.0}
+
+
+def test_one_plant_is_not_amended_to_a_fleet():
+    plant = Plant.of(pumps())
+    after = replace(steeper(pumps()), members={"p1": pumps()})
+    with pytest.raises(InvalidValueError, match="must be that of one plant, got 1 members"):
+        plant.amend(after, by="me", reason="x")
+
+
+def test_a_call_of_a_fleet_is_one_line_with_the_contexts_of_its_members(tmp_path, monkeypatch):
+    path = tmp_path / "halls.jsonl"
+    members = {"h1": hall(), "h2": hall()}
+    with PlantFleet.of(replace(hall(), members=members), journal=path) as fleet:
+        fleet.ask()
+        context = context_at(1)
+
+        def report(**more):
+            points = fleet.ask()["h1"]
+            seen = {"readings": hall_at(points, context), "wanted": {"fan1": 30.0, "fan2": 30.0}}
+            return {**seen, **more}
+
+        fleet.announce(dict.fromkeys(members, context))
+        lines = path.read_bytes().count(b"\n")
+        fleet.tell({"h1": report(context=context), "h2": report()})
+        assert path.read_bytes().count(b"\n") == lines + 1
+        loops = {name: fleet.fleet.get(name)[1] for name in members}
+        assert not loops["h1"].awaits_context
+        assert loops["h2"].awaits_context
+        # What the disk does not take changes nothing, whatever of a call it did not take.
+        now = journals.Journal.append
+
+        def full(*_, **__):
+            raise StoreError("no space left")
+
+        monkeypatch.setattr(journals.Journal, "append", full)
+        before = fleet.rounds
+        with pytest.raises(StoreError):
+            fleet.tell({"h1": report(context={"outside": 39.0, "load": 1.2})})
+        monkeypatch.setattr(journals.Journal, "append", now)
+        assert fleet.rounds == before
+        assert fleet._places["h1"].tolist() == [context["outside"], context["load"]]
+    assert replay(path).is_same
+    assert check(str(path)).is_right
 
 
 def only_temperature(t, points):
@@ -525,9 +695,14 @@ def test_what_is_no_part_of_a_proof_may_be_edited(tmp_path):
     path.write_text(FILE)
     Plant.open(path).close()
     text = FILE.replace('name = "pumps"', 'name = "booster"  # renamed')
+    for key in ("start = 50", "at_least = 2.5"):
+        assert text.count(key) == 1
+        text = text.replace(key, f'node = "{key[:4]}"\n{key}')
     path.write_text(text + '\n[service]\ndeadline = "5 min"\n')
     with Plant.open(path) as plant:
-        assert plant.description.name == "booster"
+        described = plant.description
+        assert described.name == "booster"
+        assert (described.actuators[0].node, described.limits[0].node) == ("star", "at_l")
 
 
 def test_a_fleet_goes_on_from_its_journal_and_is_amended_by_member(tmp_path):
@@ -553,6 +728,95 @@ def test_a_fleet_goes_on_from_its_journal_and_is_amended_by_member(tmp_path):
     with PlantFleet.amending(path, by="operations", reason="p1 was sold") as fleet:
         assert fleet.names == ("p2", "p3")
     assert replay(tmp_path / "pumps.jsonl").is_same
+    report = check(str(tmp_path / "pumps.jsonl"))
+    assert report.is_right
+    assert any("amended by operations, reason: measured again" in line for line in report.events)
+
+
+HALL_FILE = """
+surefoot = 1
+round = "15 min"
+journal = "hall.jsonl"
+[actuator.fan]
+unit = "%"
+range = [30, 100]
+start = 100
+[context.outside]
+unit = "degC"
+range = [-20, 40]
+[limit.hot_spot]
+unit = "degC"
+at_most = 27
+meter_error = 0.2
+start_margin = { value = 3, origin = "given", why = "MARGIN" }
+steepness.fan = { value = 0.1, origin = "estimated", why = "a log" }
+rise = { outside = 0.24 }
+[policy]
+on_contradiction = "recover"
+[service]
+rotate = "8 kB"
+"""
+EDITS = {
+    "a limit": [("at_most = 27", "at_most = 27.5")],
+    "a range": [("range = [30, 100]", "range = [40, 100]")],
+    "a start": [("start = 100", "start = 95")],
+    "a margin": [("value = 3,", "value = 2.5,")],
+    "what a context costs": [("outside = 0.24", 'outside = { per = 0.2, worse = "up" }')],
+    "the range of a context": [("range = [-20, 40]", "range = [-10, 35]")],
+    "a curve": [("value = 0.1,", "value = 0.2,"), ("a log", "a curve")],
+    "a meter": [("meter_error = 0.2", "meter_error = 0.3")],
+    "a round": [('"15 min"', '"10 min"')],
+    "a policy": [('"recover"', '"retreat"')],
+}
+
+
+def drive_file(loop, rounds):
+    """Play the hall of the file, whose temperature is well below what it says."""
+    for t in range(rounds):
+        fan, outside = loop.ask()["fan"], 20.0 + t % 5
+        place = loop.machine.context_of(loop.controller.loop)
+        warmth = 0.0 if place is None else 0.1 * (float(place[0]) - 20.0)
+        heat = 22.0 + warmth + 0.04 * (100.0 - fan)
+        told = {"readings": {"hot_spot": heat}, "wanted": {"fan": 45.0}}
+        loop.tell(**told, context={"outside": outside})
+
+
+def test_all_of_a_file_is_amended_in_one_journal_of_many_parts(tmp_path):
+    # Each edit is refused first, then amended, on top of those before; a copy goes on by itself.
+    path, text = tmp_path / "hall.toml", HALL_FILE
+    path.write_text(text)
+    with Plant.open(path) as loop:
+        drive_file(loop, 5)
+    for what, changes in EDITS.items():
+        for old, new in changes:
+            assert text.count(old) == 1, what
+            text = text.replace(old, new)
+        path.write_text(text.replace("MARGIN", f"stated again for {what}"))
+        with pytest.raises(PlantChangedError):
+            Plant.open(path)
+        with Plant.amending(path, by="E. Moser", reason=what) as loop:
+            assert loop.ask()["fan"] in (95.0, 100.0)
+            drive_file(loop, 4)
+        with Plant.open(path) as loop:
+            drive_file(loop, 2)
+            rounds = loop.round - 1
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    parts = sorted(tmp_path.glob("hall.jsonl*"))
+    assert len(parts) > 4
+    for part in (path, *parts):
+        (copy / part.name).write_bytes(part.read_bytes())
+    with Plant.open(path) as loop:
+        drive_file(loop, 2)
+    with Plant.open(copy / "hall.toml") as loop:
+        assert loop.round == rounds + 1
+    with pytest.raises(DamagedError, match=f"round {rounds + 2}, which must be there"):
+        Plant.open(copy / "hall.toml", at_least=rounds + 2)
+    report = check(str(tmp_path / "hall.jsonl"))
+    assert report.is_right
+    assert replay(tmp_path / "hall.jsonl").is_same
+    said = [line for line in report.events if "amended by E. Moser" in line]
+    assert [line.split("reason: ")[1].split(":")[0] for line in said] == list(EDITS)
 
 
 def test_the_journal_of_a_controller_is_no_plant(tmp_path):

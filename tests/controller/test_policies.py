@@ -11,6 +11,7 @@ from surefoot.controller import PremiseError, PremiseWarning, read_journal, repl
 from surefoot.core.errors import InvalidValueError
 from surefoot.knowledge import Column, ContextHull, Curvature, Errors, LipschitzHull
 from surefoot.rules import LeaderFollower, RegionFilter, SafetyFilter
+from surefoot.sets import Box
 
 from ._live import CONSTANTS, MOVABLE, START, drive, same_bits, seen_at
 
@@ -508,6 +509,14 @@ def test_a_call_that_raises_leaves_the_action_and_the_journal_as_they_were(name,
     assert replay(path).is_same
 
 
+def test_a_set_of_other_points_is_refused_by_its_name():
+    with Controller(MOVABLE["certified"], START) as controller:
+        controller.ask()
+        words = "within must be of 2 entries, as the action, got Box"
+        with pytest.raises(InvalidValueError, match=words):
+            controller.tell(cost_gradient=[1.0, 0.0], constraint_value=-0.1, within=Box([0], [1]))
+
+
 def test_a_reading_above_0_within_its_error_is_not_above_the_bound_of_the_guarantee():
     known = Constants(R=1.0, G_g=1.0, start_slack=0.5, start_reach=2.0, value_error=0.05)
     controller, most = Controller(LeaderFollower.default(known), [0.0]), -1.0
@@ -521,3 +530,24 @@ def test_a_reading_above_0_within_its_error_is_not_above_the_bound_of_the_guaran
         most = max(most, reading)
     assert 0.0 < most <= 0.05
     assert controller.explain().broken == ()
+
+
+def test_what_somebody_else_played_is_not_held_while_nothing_shows_that_it_is_safe(tmp_path):
+    # A fixed limit: what was measured at the start is proved, and what others chose is not.
+    path = tmp_path / "run"
+    for ramp in (None, 0.1):
+        player = RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0), ramp=ramp)
+        with Controller(player, [0.0, 0.0], journal=path) as controller:
+            gentle = {"constraint_value": -0.5, "constraint_subgradient": [0.0, 1.0]}
+            controller.ask()
+            controller.tell(proposal=[0.0, 0.0], **gentle)
+            controller.ask()
+            controller.tell(missing=True, action=[0.0, 0.85])
+            for _ in range(0 if ramp is None else 8):  # on the way back, at the pace of the ramp
+                assert not controller.explain().is_proven
+                assert controller.ask()[1] > 0.04
+                controller.tell(missing=True)
+            assert controller.ask().tolist() == pytest.approx([0.0, 0.0])
+            assert controller.explain().is_proven
+        assert replay(path).is_same
+        path.unlink()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.composition.plant_runs import play_plant
 from tests.composition.plants import draw_scenario
+from tests.controller.plants import hall, hall_at
 
 from surefoot import replay
 from surefoot.controller import Plant, machine
@@ -159,16 +160,29 @@ def test_with_a_ramp_as_many_rounds_follow_as_lead_to_the_start(told, tmp_path):
     assert replay(path).is_same
 
 
+def play_short(seed, folder):
+    """A plant whose constants are up to 50 times too small: it, by how much, and the outcome."""
+    rng = np.random.default_rng([seed, 3])
+    short = float(np.exp(rng.uniform(0.0, np.log(50.0))))
+    scenario = draw_scenario(rng, short=short, recovers=True)
+    folder.mkdir()
+    return scenario, short, play_plant(scenario, seed, folder, rounds=60, orders=())
+
+
+def test_a_reading_above_what_was_certified_is_noticed_though_another_search_certifies_less(
+    tmp_path,
+):
+    # A certificate rests on one reading, and the same region asked again would name another one.
+    _, _, outcome = play_short(26, tmp_path / "26")
+    assert outcome.findings == []
+    assert outcome.contradictions == 1
+
+
 @pytest.mark.parametrize("seeds", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_plant_is_beyond_its_own_bound(seeds, tmp_path):
     contradictions = 0
     for seed in range(seeds):
-        rng = np.random.default_rng([seed, 3])
-        short = float(np.exp(rng.uniform(0.0, np.log(50.0))))
-        scenario = draw_scenario(rng, short=short, recovers=True)
-        folder = tmp_path / f"{seed}"
-        folder.mkdir()
-        outcome = play_plant(scenario, seed, folder, rounds=60, orders=())
+        scenario, short, outcome = play_short(seed, tmp_path / f"{seed}")
         assert outcome.findings == [], seed
         allowed = min(scenario.plant.policy.recoveries + 1, math.ceil(math.log2(short)))
         assert outcome.contradictions <= allowed, seed
@@ -176,6 +190,25 @@ def test_no_plant_is_beyond_its_own_bound(seeds, tmp_path):
             assert len(outcome.beyond) <= outcome.contradictions, seed
         contradictions += outcome.contradictions
     assert contradictions > seeds / 4  # else nothing was looked at
+
+
+def test_a_context_that_jumps_is_named_and_uses_a_recovery_up():
+    # No factor enlarges how fast a context changes, so that this is a premise of the theorem.
+    alarms = []
+    policy = PolicyDescription("recover", 3, "retreat")
+    plant = Plant.of(hall(ramp=4.0, policy=policy), on_alarm=alarms.append)
+    context = {"outside": 10.0, "load": 0.9}
+    plant.announce(context)
+    for t in range(1, 24):
+        points = plant.ask()
+        told = {"readings": hall_at(points, context), "wanted": {"fan1": 30.0, "fan2": 30.0}}
+        context = {**context, "outside": 10.0 if t < 12 else 12.0}
+        plant.tell(**told, context=context)
+    (first,) = [alarm.sentence for alarm in alarms if alarm.kind == "contradiction"]
+    words = "outside changed by 2 in one round, more than changes = 0.5 degC a round"
+    assert first == f"round 13: {words}"
+    assert plant.recoveries_left == 2
+    assert plant.halted is None
 
 
 # --- where it does not recover -------------------------------------------------------------------

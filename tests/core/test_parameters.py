@@ -4,7 +4,7 @@ import copy
 import pickle
 import re
 from dataclasses import FrozenInstanceError, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -201,3 +201,50 @@ def test_a_misspelt_parameter_of_a_tuning_is_refused_with_its_own(tuning, wrong,
     with pytest.raises(InvalidTypeError) as caught:
         tuning(Constants(R=1.0, G_g=1.0), **{wrong: 1})
     assert str(caught.value) == sentence
+
+
+class Placed(Declared, kw_only=False):
+    """Two parameters that need no name, and of others what to take instead."""
+
+    unsupported: ClassVar = {"depth": "take Everything, which has it"}
+
+    left: Any = tk.number()
+    right: float | None = tk.number(default=None)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Everything(0.5), "Everything takes parameters by name, as step=..., got 0.5"),
+        (lambda: Placed(1.0, 2.0, 3.0), "Placed takes at most 2 parameters, got 3.0 as one more"),
+        (lambda: Placed(1.0, left=2.0), "Placed takes left once, got it twice"),
+        (lambda: Placed(right=1.0), "Placed needs left, got none"),
+        (lambda: Placed(1.0, depth=2), "Placed has no parameter 'depth': take Everything, which"),
+        (lambda: ValuesFollower(), "ValuesFollower needs G_g and domain, got none"),
+        (lambda: ValuesFollower.unknown(), "ValuesFollower.unknown needs domain, got none"),
+        (lambda: ValuesFollower.unknown(Ball(1.0), 2.0), "ValuesFollower.unknown takes parameters"),
+    ],
+)
+def test_a_call_with_other_parameters_is_refused_in_one_sentence(make, sentence):
+    with pytest.raises(InvalidTypeError, match=f"^{re.escape(sentence)}"):
+        make()
+
+
+def test_a_type_error_of_the_constructor_itself_is_not_hidden():
+    class Faulty(Declared):
+        step: float = tk.positive()
+
+        def __post_init__(self) -> None:
+            super().__post_init__()
+            raise TypeError("its own")
+
+    with pytest.raises(TypeError, match=r"^its own$") as caught:
+        Faulty(step=1.0)
+    assert not isinstance(caught.value, InvalidTypeError)
+
+
+def test_what_a_tuning_returns_is_not_taken_for_its_algorithm():
+    tuned = ValuesFollower.unknown(Ball(1.0))
+    with pytest.raises(ValueError, match="an algorithm with init and step: give tuned"):
+        Everything(base=tuned)
+    assert Everything(base=tuned.algorithm).base is tuned.algorithm

@@ -288,6 +288,20 @@ def test_wrappers_that_would_not_count_every_round_are_refused():
         Delayed(base=base, delay=2, copies=False)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ({"context": 0.0}, "AverageLimit has no parameter 'context': its theorem is of one g"),
+        ({"ramp": 0.1}, "AverageLimit has no parameter 'ramp': after rounds above 0"),
+        ({"value_error": 0.1}, "'value_error': it is one of its errors, Errors"),
+        ({"errors": Errors(drift=0.1)}, "drift must be 0 for AverageLimit, whose theorem is of"),
+    ],
+)
+def test_what_the_theorem_does_not_cover_is_refused_with_what_to_take(parameter, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        AverageLimit(G_g=1.0, reach=1.0, most=1.0, **parameter)
+
+
 def test_a_bound_on_the_start_is_refused():
     with pytest.raises(ValueError, match=r"start_bound must be None .* got -0.1"):
         AverageLimit(**HULL, most=2.0, start_bound=-0.1)

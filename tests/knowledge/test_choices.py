@@ -543,7 +543,7 @@ def test_what_is_projected_is_a_choice_and_the_nearest(choices):
         ),
         (
             lambda: LeaderFollower(G_g=1.0, domain=Choices(6.0, 32.0, off=True), reach=64.0),
-            "domain must be of known dimension, with a box",
+            "domain must be of known dimension, for a proposer to learn in the box",
         ),
         (
             lambda: LipschitzHull(G_g=1.0, domain=Choices(6.0, 32.0, off=True)),

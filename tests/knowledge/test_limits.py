@@ -27,6 +27,8 @@ def test_a_limit_has_the_kind_that_its_constants_certify_by():
     assert (steep.errors.value, steep.errors.evaluation, steep.errors.drift) == (0.1, 1e-9, 0.01)
     assert isinstance(bent, Curvature)
     assert (bent.beta, bent.convex) == (3.0, True)
+    off = [certify_limits([BENT._replace(slope_error=e)], BOX).errors.slope for e in (0.0, 0.3)]
+    assert off == [0.0, 0.3]
     assert isinstance(warm, ContextHull)
     assert tuple(warm.context.columns) == WARM.columns
     assert warm.start_bound == -1.0
@@ -44,6 +46,7 @@ def test_a_limit_that_is_not_convex_stays_so():
     ("limit", "sentence"),
     [
         (STEEP._replace(G_g=None), "a limit must have G_g or beta, got neither"),
+        (STEEP._replace(slope_error=0.3), "slope_error must be 0 where G_g certifies by values"),
         (STEEP._replace(is_convex=False), "G_g must be that of a convex limit, got 2 of one"),
         (BENT._replace(drift=0.1), "beta must be that of a limit that neither drifts nor has"),
         (BENT._replace(columns=WARM.columns), "beta must be that of a limit that neither drifts"),

@@ -597,7 +597,19 @@ def test_what_cannot_lead_is_refused_before_the_first_round():
         ({"cuts": 2.5}, "cuts must be a whole number >= 2, got 2.5"),
         ({"G_g": 0.0}, "G_g must be a finite number > 0, got 0.0"),
         ({"domain": 1.0}, "domain must be a set with a projection, got 1.0: Ball(1.0) is the ball"),
+        (
+            {"domain": [0.0, 1.0]},
+            "domain must be a set with a projection, got [0.0, 1.0]: ",
+        ),
         ({"domain": sf.sets.Halfspace([1.0], 0.0)}, "domain must be bounded, got Halfspace"),
+        (
+            {"G_g": [1.0, 1.0], "start_bound": [-0.1, -0.2]},
+            "start_bound must be one number, which is right for every limit: take the largest",
+        ),
+        (
+            {"G_g": [1.0, 1.0], "value_error": np.array([0.1, 0.2])},
+            "value_error must be one number, which is right for every limit: take the largest",
+        ),
         ({"strong_convexity": 0.0}, "strong_convexity must be a finite number > 0, got 0.0"),
     ],
 )

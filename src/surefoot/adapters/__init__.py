@@ -5,12 +5,13 @@ module                            what it offers
 ================================  ==============================================================
 ``surefoot.adapters.gymnasium``   ``SafeAction``, a wrapper around an environment
 ``surefoot.adapters.torch``       ``KeepFeasible``, an optimiser around an optimiser
-``surefoot.adapters.optax``       ``keep_feasible``, the last of a chain of transformations
+``surefoot.adapters.optax``       ``keep_feasible``, a transformation around another
 ``surefoot.adapters.sklearn``     ``SafeClassifier`` and ``SafeRegressor``, linear models
 ``surefoot.adapters.river``       the same as streaming models
 ``surefoot.adapters.cvxpy``       ``from_cvxpy``, constraints as they are written there
 ``surefoot.adapters.scipy``       ``from_scipy``, the same for SciPy's three classes
 ``surefoot.adapters.pandapower``  ``SafeSetPoints``, a controller of static generators
+``surefoot.adapters.xopt``        ``CertifiedGenerator``, whose candidates are feasible
 ================================  ==============================================================
 
 Import the module that you need: nothing is imported here, so that no host is a dependency of

@@ -41,11 +41,13 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from surefoot.adapters._metric import Step, check_metric, take_in_metric
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.algorithm import Algorithm
@@ -78,6 +80,7 @@ class Alarm:
     def __init__(self, on_contradiction: OnContradiction = "warn") -> None:
         checks.one_of(("warn", "raise"), on_contradiction=on_contradiction)
         self.raises, self.warned = on_contradiction == "raise", False
+        self.advised = False
 
     def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; call it before the step is taken."""
@@ -99,6 +102,12 @@ class Alarm:
                 PremiseWarning,
             )
             self.warned = True
+
+    def advise(self, sentence: str) -> None:
+        """Warn once of what is safe, and not as it was meant."""
+        if not self.advised:
+            self.advised = True
+            warn_caller(sentence, UserWarning)
 
 
 @contextmanager
@@ -172,6 +181,7 @@ class Keeper:
         self.played = freeze(first)
         self.state = self.filter.init(first)
         self.info: Info | None = None  # details of the last step
+        self.is_cut = False  # whether the last proposal was not taken as it was
         rows = knowledge.row_count
         self.margin: Array = np.zeros(rows) if rows > 1 else 0.0  # until there is a slope
         if "G_g" in knowledge.constants and rows == 1:
@@ -183,6 +193,7 @@ class Keeper:
         g: Array,
         s: Array,
         value_error: Number = None,
+        metric: Array | None = None,
         context: Context | None = None,
     ) -> Info:
         """Take a proposal to a certified point; a call that raises changes nothing.
@@ -193,16 +204,23 @@ class Keeper:
                 none, which only a filter in contexts takes.
             s: one subgradient there; one per row if rows are separate. None for none.
             value_error: a bound on the error of g, if it is an estimate.
+            metric: the diagonal of the metric in which the certified point is sought that is
+                nearest to the proposal (:mod:`surefoot.adapters._metric`); None for Euclid's.
             context: that of the next action, of a filter in contexts.
         """
         target, margin, broken = flat(proposal), self.margin, ""
+        if metric is not None:
+            metric = check_metric(metric, len(target))
+            metric = None if metric.min() == 1.0 else metric
+        if metric is not None:
+            self.check_convex()
         if g is not None:
             g, s = self.read(g, s)
             broken = self.find_violation(g, value_error)
             if self.length > 0 and not self.filter.knowledge.makes_room:
                 ahead = not np.any(margin)
                 rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
-                margin = np.maximum(margin, rise)
+                margin = np.maximum(margin, np.reshape(rise, np.shape(margin)))
             g = g + margin
             g = g if g.ndim else float(g)
         # A point that no rounding has moved is the action that was asked for.
@@ -210,6 +228,21 @@ class Keeper:
         action = None if is_asked else self.played
         at = {"action": action, "proposal": target, "within": self.within, "context": context}
         feedback = Feedback(None, g, s, value_error=value_error, **at)
+        state, info = self._take(feedback, target)
+        if metric is not None and not bool((state.x == target).all()):
+            take = partial(self._take, feedback)
+            state, info = take_in_metric(take, (state, info), self.played, target, metric)
+        if broken and not info.contradictions:
+            info = info._replace(suspects=(lambda: (broken,),))
+        self.alarm.emit(info)
+        point = freeze(flat(state.x.astype(self.dtype)))
+        self.is_cut = bool((state.x != target).any())
+        self.state, self.margin, self.played, self.info = state, margin, point, info
+        return info
+
+    def _take(self, feedback: Feedback, proposal: Array) -> Step:
+        """Return the filter's step for a proposal, in the domain also after rounding."""
+        feedback = feedback._replace(proposal=proposal)
         state, info = self.filter.step(self.state, feedback)
         domain = self.filter.domain
         inside = None if domain is None or not self.length else move_inwards(domain, self.length)
@@ -218,12 +251,19 @@ class Keeper:
         if inside is not None and not is_kept and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
-        if broken and not info.contradictions:
-            info = info._replace(suspects=(lambda: (broken,),))
-        self.alarm.emit(info)
-        point = freeze(flat(state.x.astype(self.dtype)))
-        self.state, self.margin, self.played, self.info = state, margin, point, info
-        return info
+        return state, info
+
+    def check_convex(self) -> None:
+        """Raise for a filter whose regions are not convex: a metric is of no use there."""
+        domain = self.filter.domain
+        if not getattr(domain, "is_convex", True):
+            raise checks.invalid(
+                "domain",
+                "convex where steps are scaled by coordinate, because the choice nearest in their "
+                "metric may stay where a better one is: let an optimiser propose that scales "
+                "nothing, as SGD",
+                domain,
+            )
 
     def find_violation(self, g: Array, value_error: Number = None) -> str:
         """Return how a reading contradicts the certificate of the action played; empty if not.
@@ -279,7 +319,10 @@ class Keeper:
     @property
     def certificate(self) -> Certificate | None:
         """Why what is to be played is feasible; None before a step."""
-        return None if self.info is None else self.info.certificate
+        why: Any = None if self.info is None else self.info.certificate
+        # Whether the host's proposal was cut, whatever was asked for in its place.
+        certificate: Certificate | None = None if why is None else why._replace(cut=self.is_cut)
+        return certificate
 
     def read(self, g: Array, s: Array | None) -> tuple[Array, Array | None]:
         """Return float64 copies of what was measured; reject what is no reading."""

@@ -1,4 +1,4 @@
-"""PyTorch: an optimiser around an optimiser, after whose steps a constraint certainly holds.
+r"""PyTorch: an optimiser around an optimiser, after whose steps a constraint certainly holds.
 
 Three lines of a training loop::
 
@@ -9,6 +9,13 @@ Three lines of a training loop::
 The constraint must be the same function of the parameters in every step. **An estimate from a
 mini-batch is not g**: evaluate it on a fixed set of data, or give the filter a bound on its error
 (``value_error``).
+
+The certified point is the nearest to the step in the metric of the optimiser that took it, or the
+run would come to rest at a wrong point (Theorem Metric of docs/hosts.md). The step of Adam is
+:math:`-\eta\hat m/(\sqrt{\hat v} + \epsilon)`, so that D is
+:math:`(\sqrt{\hat v} + \epsilon)/\eta`, with :math:`\eta` the rate of the parameter's group. It is
+read from the state of Adam, AdamW, NAdam, RAdam, Adamax, SparseAdam, RMSprop and Adagrad after
+their step (:mod:`surefoot.adapters._torch_scales`); SGD scales by its rates alone.
 """
 
 from __future__ import annotations
@@ -25,6 +32,7 @@ from surefoot.adapters._keeper import (
     all_or_nothing,
     check_precision,
 )
+from surefoot.adapters._torch_scales import Metric, find_scale, join_scales
 from surefoot.certified import Certified
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, InvalidValueError
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
 
 _torch = need("torch", "torch", "surefoot.adapters.torch")
 
-__all__ = ["KeepFeasible", "Limit"]
+__all__ = ["KeepFeasible", "Limit", "Metric"]
 
 Limit: TypeAlias = "Tensor | Callable[..., Tensor] | tuple[ArrayLike, ArrayLike]"
 """A tensor with a graph, a function of the float64 parameters that returns one, or a pair of value
@@ -55,6 +63,11 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
     computed in float64 from the parameters as they are, with a margin for rounding to float32
     (:mod:`surefoot.adapters._keeper`).
 
+    A step that the constraint cuts is taken to the certified point that is nearest in the metric
+    of the base: a run then comes to rest only where no certified direction decreases what the base
+    minimises. For AdamW that is not the loss alone: its decay acts as a gradient of
+    ``weight_decay * (sqrt(v) + eps) * w``, so that it moves that point, also without a limit.
+
     Args:
         base: the optimiser that proposes the steps.
         filter: that takes proposals, as :class:`surefoot.rules.SafetyFilter`; or one
@@ -64,6 +77,8 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         on_contradiction: what to do when a step is impossible if the constants are right: "warn"
             of the first one, or "raise" :class:`surefoot.guarantees.PremiseError` and reject each.
             The logger "surefoot" gets each.
+        metric: a :data:`Metric`, for a base whose state is unknown here. Without it such a base
+            has Euclid's, with a warning; ``metric=torch.ones_like`` chooses that for any.
 
     Example:
         >>> import torch
@@ -93,6 +108,7 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         params: Iterable[Parameter] | Iterable[Iterable[Parameter]] | None = None,
         *,
         on_contradiction: OnContradiction = "warn",
+        metric: Metric | None = None,
     ) -> None:
         if not isinstance(base, _torch.optim.Optimizer):
             raise InvalidTypeError(f"base must be a torch optimiser, got {base!r}")
@@ -103,12 +119,16 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
         limited = [list(p) for p in parameters] if separately else [parameters]
         _check_params(len(filters), limited, everything)
         alarm = Alarm(on_contradiction)
+        self._scale = find_scale(base, metric)
         super().__init__(base.param_groups, base.defaults)
         self.base = base
         self._share()
         self._blocks = [
             _Block(one, alarm, params) for one, params in zip(filters, limited, strict=True)
         ]
+        if metric is None and self._scale is not None and not isinstance(base, _torch.optim.SGD):
+            for block in self._blocks:
+                block.check_convex()
 
     def _share(self) -> None:
         self.param_groups, self.state = self.base.param_groups, self.base.state
@@ -142,12 +162,21 @@ class KeepFeasible(_torch.optim.Optimizer):  # type: ignore[misc, name-defined]
             loss = self.base.step(closure) if closure is not None else self.base.step()
             with all_or_nothing(*self._blocks):
                 for block, (g, s), error in zip(self._blocks, readings, errors, strict=True):
-                    block.offer(_values(block.params), g, s, error)
+                    block.offer(_values(block.params), g, s, error, self._find_metric(block))
         finally:
             # If one filter rejected the step, none has moved: the parameters are restored.
             for block in self._blocks:
                 block.write()
         return loss
+
+    def _find_metric(self, block: _Block) -> Array | None:
+        """Return the diagonal of the base's metric at a block's parameters; None for Euclid's."""
+        scale = self._scale
+        if scale is None:
+            return None
+        groups = {id(p): group for group in self.param_groups for p in group["params"]}
+        parts = [scale(p, self.state.get(p, {}), groups[id(p)]) for p in block.params]
+        return join_scales(parts, block.params)
 
     def _each(self, values: Array, name: str) -> list[Array]:
         """Return the values per filter."""
@@ -287,7 +316,9 @@ def _check_params(
 
 def _values(block: list[Tensor]) -> Array:
     """Return parameters as one float64 vector that shares nothing with them."""
-    return np.concatenate([_plain(p).reshape(-1) for p in block])
+    joined = _torch.cat([p.detach().cpu().reshape(-1) for p in block])  # a copy, also of one
+    vector: Array = joined.to(_torch.float64).numpy()
+    return vector
 
 
 def _gradient(value: Tensor, at: list[Tensor]) -> Array:

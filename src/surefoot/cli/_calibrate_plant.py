@@ -133,8 +133,11 @@ def _request(options: PlantOptions, log: PlantLog) -> LogRequest:
     if options.at_least is not None:
         sense, bound = "at_least", options.at_least
     assert bound is not None
+    _number(f"--{sense.replace('_', '-')}", bound)
     name = "plant" if options.write is None else options.write.stem
     role = _word("role", options.role, ("filter", "learner"))
+    if not (math.isfinite(options.meter_error) and options.meter_error >= 0):
+        raise UsageError(f"--meter-error must be a number >= 0, got {options.meter_error:g}")
     return LogRequest(
         bound=bound,
         sense=sense,

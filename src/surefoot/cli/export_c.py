@@ -46,8 +46,9 @@ def export_c(
     command says so, and `surefoot serve` plays them for a program in any language.
 
     The source may be a journal: of a plant, or of any controller whose rule the kernel plays; that
-    one is exported in the numbers of the rule. A header that this command wrote before is replaced;
-    any other file is not.
+    one is exported in the numbers of the rule. What counts is what it plays at its end: constants
+    as amended, and with the factor of recoveries. A journal whose readings contradict them is
+    rejected. A header that this command wrote before is replaced; any other file is not.
 
     Examples:
       surefoot export-c pumps.toml --out pumps.h --vectors pumps_vectors.h
@@ -73,7 +74,7 @@ class _Exported(NamedTuple):
 
 def _export(source: Path, member: str | None, name: str) -> _Exported:
     """Return the header of a source, and rounds to test it with."""
-    from surefoot.controller import is_journal
+    from surefoot.controller import is_journal, read_journal
     from surefoot.controller.export import c_header, c_vectors
     from surefoot.controller.records import read_run
     from surefoot.problems.plant import plant_from_data, read_plant
@@ -81,17 +82,26 @@ def _export(source: Path, member: str | None, name: str) -> _Exported:
     if not is_journal(source):
         return _export_plant(_member_of(read_plant(source), member), name)
     run = read_run(source, member)
+    record = read_journal(source, latest=1, member=member)
+    wrong = [each for each in record.breaches if each.constant != "action"]
+    if any(each.affects != "regret" for each in wrong):
+        raise UsageError(
+            f"'{source}' must not contradict its own constants, got {wrong[0].sentence}: amend or "
+            "resume it first"
+        )
     if run.plant is not None:
-        return _export_plant(plant_from_data(run.plant["description"]), name)
+        plant, factor = plant_from_data(run.plant["description"]), float(run.plant["factor"])
+        return _export_plant(plant, name, factor)
     d = len(run.start)
     header = c_header(run.player, d, name=name, start=run.start)
     return _Exported(header, c_vectors(run.player, d, name=name, start=run.start), d)
 
 
-def _export_plant(plant: PlantDescription, name: str) -> _Exported:
+def _export_plant(plant: PlantDescription, name: str, factor: float = 1.0) -> _Exported:
     from surefoot.controller.export import plant_header, plant_vectors
 
-    header, vectors = plant_header(plant, name=name), plant_vectors(plant, name=name)
+    header = plant_header(plant, name=name, factor=factor)
+    vectors = plant_vectors(plant, name=name, factor=factor)
     return _Exported(header, vectors, len(plant.actuators))
 
 

@@ -321,7 +321,7 @@ class Controller(Live):
         """
         run, loop = self._now[0]
         if run.in_contexts:
-            self._check_context(loop)
+            self._check_context(run, loop)
         if loop.refused and run.plant is None:
             warn_caller(
                 f"{loop.refused[0].sentence}; that round was rejected, and its action, which is "

@@ -265,6 +265,8 @@ class Round:
         if sentences := info.contradictions:  # which stand for the premises on the constraint
             breaches = [b for b in breaches if b.constant not in ("G_g", "the bound on g")]
             breaches.append(Breach(self.t, "constants", sentences[0], "both"))
+        elif self.run.in_contexts:  # a region that is asked again may state another bound
+            breaches += self._refuted_bound()
         if self.input.feedback.action is not None:
             breaches.append(self._deviation(self.own_bound))
         return breaches
@@ -482,7 +484,9 @@ class Round:
         bound, policy = self.bound_by_reading(before), run.on_missing
         # An action that assumes an estimate may violate, and is not held without a reading.
         guessed = bound > 0 and run.estimate(loop.state) is not None
-        how: How = "retreated" if policy == "retreat" or guessed else "held"
+        unproved = self.input.feedback.action is not None or self.is_on_way
+        goes_back = policy == "retreat" or guessed or (unproved and not bound < math.inf)
+        how: How = "retreated" if goes_back else "held"
         halt = loop.halt or Halt(how, "no measurement", self.t, run.pace)
         uncovered = f"round {self.t}: {'nothing was measured' if is_missing else 'halted'}"
         why: PlainTable = {"policy": policy if is_missing else "halted"}
@@ -595,23 +599,28 @@ class Round:
         return [Breach(t, "anchor", sentence, "both", slack, -most)]
 
     def _refuted_bound(self) -> list[Breach]:
-        """Return a breach if a halted loop reads more than was certified of its action."""
-        run, loop, worst = self.run, self.loop, self.input.worst
+        """Return a breach if g, or a row of it, was read above what its certificate states."""
+        run, loop, feedback = self.run, self.loop, self.input.feedback
         knowledge, bound = run.knowledge, loop.bound(run)
-        if worst is None or knowledge is None or not bound <= 0 or loop.is_refuted:
+        if self.input.worst is None or knowledge is None or not bound <= 0 or loop.is_refuted:
             return []
-        is_other = self.input.feedback.action is not None or self.reading.age > 0
+        is_other = feedback.action is not None or self.reading.age > 0
         if is_other or run.has_estimate or knowledge.kind == "cumulative":
             return []
-        error = run.errors.of_round(self.input.feedback).value
-        noise = ALARM_NOISES * float(np.max(knowledge.noise(len(loop.x))))
-        if not worst - error > bound + noise:
-            return []
-        sentence = (
-            f"round {self.t}: g = {worst:.6g} is above its certified bound {bound:.3g}, in a loop "
-            "that is halted: a constant is wrong"
-        )
-        return [Breach(self.t, "constants", sentence, "both", worst, bound)]
+        values, bounds, kinds = [self.input.worst], [bound], [knowledge]
+        if parts := getattr(loop.certificate, "rows", ()):
+            together: Any = knowledge
+            values = np.atleast_1d(feedback.constraint_value).tolist()
+            bounds, kinds = [float(part.bound) for part in parts], list(together.rows)
+        for value, most, kind in zip(values, bounds, kinds, strict=True):
+            error = kind.errors.of_round(feedback).value
+            noise = ALARM_NOISES * float(np.max(kind.noise(len(loop.x))))
+            if value - error > most + noise:
+                halted = ", in a loop that is halted" if loop.halt is not None else ""
+                words = f"g = {value:.6g} is above its certified bound {most:.3g}{halted}"
+                sentence = f"round {self.t}: {words}: a constant is wrong"
+                return [Breach(self.t, "constants", sentence, "both", value, most)]
+        return []
 
     def _deviation(self, upper: float) -> Breach:
         """Return the breach of an action that was not the one asked for.
@@ -864,4 +873,7 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
         since, bound = int(anchor.round), anchor.level(t, drift)
         slack = -bound
     way = ReturnPath(t - 1, "retreated", order["reason"], 1.0, since, slack, drift, bound)
-    return then.begin(t)._replace(proof=way, cut=False)
+    halt = loop.halt
+    stands = order["kind"] == "amend" and halt is not None and halt.is_order
+    halt = halt._replace(how="retreated", speed=None) if stands and halt is not None else None
+    return then.begin(t)._replace(proof=way, cut=False, halt=halt)

@@ -12,6 +12,7 @@ from surefoot.core.algorithm import errors_of
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.feedback import FIELDS, Feedback, refuse_unused
+from surefoot.core.points import dimension_of
 from surefoot.core.types import Array, Context, Number, Set, State
 
 __all__ = [
@@ -153,6 +154,9 @@ def _read_seldom(run: Run, state: State, feedback: Feedback, drift: object) -> t
     within: Any = feedback.within
     if within is not None and (not isinstance(within, Set) or isinstance(within, type)):
         raise InvalidValueError(f"within must be a set with a projection, got {within!r}")
+    if within is not None and dimension_of(within) not in (None, state.x.shape[-1]):
+        rule = f"of {state.x.shape[-1]} entries, as the action"
+        raise checks.invalid("within", rule, within)
     if feedback.action is not None:
         fields["action"] = _read_action(run, state, feedback.action)
     if feedback.readings is not None:

@@ -281,8 +281,8 @@ class Fleet(Live):
     def ask(self) -> FloatArray:
         """Return the actions to play in this round, (n, d), as a read-only copy."""
         members = self._now[0]
-        for loop in members.aside.values():
-            self._check_context(loop)
+        for i, loop in members.aside.items():
+            self._check_context(members.runs[i], loop)
         self._asked = members.rounds.copy()
         actions: FloatArray = freeze(members.actions.copy())
         return actions
@@ -334,7 +334,8 @@ class Fleet(Live):
             slope_error: likewise of each ``constraint_subgradient``.
             within: a set announced for the next round of each.
             hint: a forecast of each next cost's gradient, (n, d), for rules that use one.
-            context: that of the next round for each member, for knowledge of contexts.
+            context: that of the next round for each member, for knowledge of contexts; None for
+                one that is announced later.
             drift: how far g of each may rise until then, for knowledge that takes it.
             readings: what the meters of each showed, (n, k), for the journal; NaN for none.
             members: the names of those that are told, in the order of rows; None for all.
@@ -363,7 +364,8 @@ class Fleet(Live):
             contexts = None
             if context is not None or drift is not None:
                 orders = self._read_contexts(members, context, drift)
-                contexts = [orders[before.names[i]]["context"] for i in places.tolist()]
+                names = [before.names[i] for i in places.tolist()]
+                contexts = [orders[name]["context"] if name in orders else None for name in names]
             columns = _read_columns(before, places, arguments) | {"context": contexts}
             report = Report(places, {n: part for n, part in columns.items() if part is not None})
             outcome = before.tell(report)
@@ -554,11 +556,10 @@ class Fleet(Live):
         for name, context, drift in zip(each, *lists.values(), strict=True):
             run, loop = members.get(name)
             place = read_context(run, loop.state, context, drift, current=current)
-            if place is None:
-                raise InvalidValueError(
-                    "context must be given for each member or for none, got None"
-                )
-            orders[name] = {"context": encode(place)}
+            if place is None and current:
+                raise InvalidValueError("context must be given for each member, got None")
+            if place is not None:
+                orders[name] = {"context": encode(place)}
         return orders
 
     def __repr__(self) -> str:

@@ -90,12 +90,14 @@ class Live:
 
     # --- members ---------------------------------------------------------------------------------
 
-    def _check_context(self, loop: LoopState) -> None:
+    def _check_context(self, run: Run, loop: LoopState) -> None:
         """Raise while the context of a round, and so its action, is unknown."""
         if loop.awaits_context:
+            name = run.algorithm.knowledge.context.argument
+            what = "drift until then" if name == "drift" else "context"
             raise InvalidValueError(
-                f"round {loop.round} has no action before its context is known: "
-                "tell(..., context=...) or announce(context=...)"
+                f"round {loop.round} has no action before its {what} is known: "
+                f"tell(..., {name}=...) or announce({name}=...)"
             )
 
     def _forget_asked(self, name: Name) -> None:

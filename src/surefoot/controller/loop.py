@@ -101,8 +101,13 @@ class Run:
 
     def begin(self, t: int = 1) -> LoopState:
         """Return the state before the first round; that of a new player may be a later one."""
-        state, anchor = self.algorithm.init(self.start), self.standing
-        return LoopState(t, state, regret=observer_of(self.algorithm), anchor=anchor)
+        try:
+            state = self.algorithm.init(self.start)
+        except InvalidValueError as error:
+            if not (words := str(error)).startswith("x1 "):
+                raise
+            raise InvalidValueError(f"start{words[2:]}") from error  # what a rule calls x1
+        return LoopState(t, state, regret=observer_of(self.algorithm), anchor=self.standing)
 
     @cached_property
     def in_contexts(self) -> bool:

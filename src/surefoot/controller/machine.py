@@ -33,6 +33,7 @@ from surefoot.problems.plant import (
     promises_of_plant,
     proof_of,
 )
+from surefoot.problems.plant.canonical import take_rest
 from surefoot.problems.plant.player import has_rows, player_of
 from surefoot.problems.plant.recovery import MeterReading, next_factor
 
@@ -42,6 +43,8 @@ _KEPT = 256
 """How many readings are kept to find out by how much constants were too small."""
 _RECOVERY = re.compile(r"recovery \d+ of \d+")
 """Who amends a plant when it recovers."""
+_STEEP = 1.0 + 2.0**-40
+"""What rounding may make of a step as long as its ramp."""
 _REPEAT = 10
 """A start that is not safe is reported again after so many rounds."""
 
@@ -143,9 +146,7 @@ class Machine:
                 f"the plant of the journal cannot be read: {first_line(error)}"
             ) from error
         if plant is not None:
-            description = replace(
-                description, name=plant.name, journal=plant.journal, service=plant.service
-            )
+            description = take_rest(description, plant)
         machine = cls(description, one_limit, factor, left)
         machine.refuse_another(run)
         return machine
@@ -249,6 +250,11 @@ class Machine:
             return {}
         return name_bounds(self._scaling, explanation.certificate, explanation.bound)
 
+    def has_range_for(self, place: FloatArray) -> bool:
+        """Return whether the numbers of a context are in their ranges."""
+        pairs = zip(self.plant.contexts, place.tolist(), strict=True)
+        return all(each.low <= number <= each.high for each, number in pairs)
+
     def _read_actuators(
         self, given: object, name: str, missing: FloatArray | None = None
     ) -> FloatArray:
@@ -291,6 +297,7 @@ class Machine:
             asked = self._scaling.to_set_points(loop.x)
             points = self._read_actuators(played, "played", asked)
             arguments["action"] = self._scaling.to_action(points.tolist())
+            self._refuse_before_start(loop, arguments["action"])
         absent = [each.name for each, g in zip(self.plant.limits, seen, strict=True) if g != g]
         is_missing = bool(missing or absent or loop.has_no_context)
         if not isinstance(missing, bool):
@@ -314,6 +321,22 @@ class Machine:
             at = rows if self.has_rows else rows[int(excess.argmax())]
             arguments["constraint_subgradient"] = at
         return PlantReport(arguments, place, False, seen, tuple(alarms))
+
+    def _refuse_before_start(self, loop: LoopState, action: FloatArray) -> None:
+        """Raise where others chose set points before a reading has shown that the start is safe."""
+        memory = getattr(loop.state, "memory", None)
+        if memory is None or memory.rounds:
+            return
+        points = self._scaling.to_set_points(action).tolist()
+        for each, point, here, there in zip(
+            self.plant.actuators, points, loop.x.tolist(), action.tolist(), strict=True
+        ):
+            if here != there:
+                raise InvalidValueError(
+                    f"played must be the start until it was measured, got {each.name} = "
+                    f"{point:.6g} {each.unit}, and its start is {each.start:.6g}: leave played "
+                    "out, and say missing"
+                )
 
     def remember(self, loop: LoopState, report: PlantReport) -> None:
         """Keep a reading, to find out by how much constants were too small.
@@ -537,11 +560,31 @@ class Machine:
         Raises:
             InvalidValueError: if data contradict its constants, which it would forget.
         """
-        if loop.breaches or loop.refused:
-            words = (*loop.breaches, *loop.refused)[0].sentence
+        if loop.is_refuted:
+            words = _reason_of(loop)
             raise InvalidValueError(f"a plant must be amended to begin anew, because {words}")
         after = Machine(self.plant, self.one_limit, self.factor, self.left)
+        self.refuse_jump(loop, after.plant)
         return after, Amendment(after.run(), by, reason, ())
+
+    def refuse_jump(self, loop: LoopState, plant: PlantDescription) -> None:
+        """Raise where a ramp keeps an actuator from its start in the current round.
+
+        Who begins anew is at the start, and takes the next reading as one of the start.
+
+        Args:
+            loop: its state.
+            plant: which begins.
+        """
+        points = self._scaling.to_set_points(loop.x).tolist()
+        for each, point in zip(plant.actuators, points, strict=True):
+            step, way = each.largest_step(plant.round_minutes), abs(point - each.start)
+            if step is not None and way > step * _STEEP:
+                raise InvalidValueError(
+                    f"a plant must be at its start to begin anew, got {each.name} = {point:.6g} "
+                    f"{each.unit}, {way:.4g} {each.unit} away, and its ramp allows {step:.4g} "
+                    f"{each.unit} a round: order it to retreat first"
+                )
 
     def difference(self, plant: PlantDescription) -> list[tuple[str, Any, Any]]:
         """Return how another description differs: the paths of keys, with both values."""
@@ -551,6 +594,7 @@ class Machine:
         """Raise where the margin of the start must be stated again, and was not."""
         for limit, before in zip(plant.limits, self.plant.limits, strict=True):
             own = [p for p in paths if p.startswith("actuator.") and not p.endswith(".ramp")]
+            own += [p for p in paths if p.startswith("context.") and p.endswith(".range")]
             own += [p for p in paths if p in _bounds_of(limit.name)]
             if own and limit.start_margin == before.start_margin:
                 raise InvalidValueError(

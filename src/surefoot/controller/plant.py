@@ -168,17 +168,21 @@ class Plant:
         """
         plant = read_plant(Path(path))
         _refuse_fleet(plant)
-        after: list[tuple[Machine, Amendment]] = []
+        before: list[Machine] = []
 
         def accept(run: Run) -> None:
-            after.append(Machine.of_run(run, plant).amend(plant, by, reason))
+            before.append(Machine.of_run(run, plant))
+            before[0].amend(plant, by, reason)  # or raise, before the journal is opened
 
         check_text(by, "by")
         check_text(reason, "reason")
         where = need_journal(path, plant, journal)
-        controller = Controller.continue_run(where, accept)
-        opened = cls(controller, after[0][0])
-        opened._amend(*after[0])
+        opened = cls(Controller.continue_run(where, accept), before[0])
+        try:
+            opened.amend(plant, by=by, reason=reason)
+        except BaseException:
+            opened.close()
+            raise
         return opened
 
     # --- what a user asks ------------------------------------------------------------------------
@@ -336,6 +340,9 @@ class Plant:
     def amend(self, plant: PlantDescription, *, by: str, reason: str) -> None:
         """Change what is known of the plant, in the same journal: it begins anew at its start.
 
+        A plant with a ramp must be there: :meth:`retreat` leads to it. An operator's order stands
+        until :meth:`resume`; what was contradicted does not count any more.
+
         Args:
             plant: the new description, of the same actuators, contexts and limits.
             by: whose change it is, in words.
@@ -343,13 +350,15 @@ class Plant:
         """
         check_text(by, "by")
         check_text(reason, "reason")
-        self._amend(*self._machine.amend(plant, by, reason))
+        _refuse_fleet(plant)
+        found = self._machine.amend(plant, by, reason)
+        self._machine.refuse_jump(self.controller.loop, plant)
+        self._amend(*found)
 
     def begin_anew(self, *, by: str, reason: str) -> None:
         """Begin anew at the start, by the same constants: what was read is not used any more.
 
         That is for limits that change by themselves, after a time in which nobody counted rounds.
-        A plant that was ordered to halt stays halted.
 
         Args:
             by: who orders it, in words.
@@ -358,10 +367,7 @@ class Plant:
         Raises:
             InvalidValueError: if data contradict the constants: :meth:`amend` changes them.
         """
-        halt = self.halted
         self._amend(*self._machine.begin_anew(self.controller.loop, by, reason))
-        if halt is not None:
-            self.retreat(halt)
 
     def close(self) -> None:
         """Close the journal, so that others can open it."""
@@ -385,10 +391,12 @@ class Plant:
             self._amend(*found)
 
     def _amend(self, machine: Machine, amendment: Amendment) -> None:
-        """Begin anew; the context of the current round is that of before."""
+        """Begin anew; the context of the current round is that of before, if it is in its range."""
         place = self._place
         self.controller.amend(amendment)
         self._machine = machine
+        if place is not None and not machine.has_range_for(place):
+            place = self._place = None
         if place is not None and self.controller.loop.awaits_context:
             self.controller.announce(context=place)
 

@@ -185,20 +185,29 @@ class PlantFleet:
         check_text(reason, "reason")
         where = need_journal(path, plant, journal)
         opened = cls(Fleet.continue_runs(where, accept), plant, machines)
-        opened._amend_all(by, reason)
+        try:
+            opened._amend_all(by, reason)
+        except BaseException:
+            opened.close()
+            raise
         return opened
 
     def _amend_all(self, by: str, reason: str) -> None:
-        """Let the members be those of the file."""
+        """Let the members be those of the file; nothing has changed where one may not."""
         members = self.description.members
+        found = {
+            name: self._plan(name, members[name], by, reason)
+            for name in self.names
+            if name in members and self._machines[name].difference(members[name])
+        }
         for name, plant in members.items():
             if name not in self.names:
                 self.add(name, plant, reason=f"{reason} ({by})")
         for name in self.names:
             if name not in members:
                 self.remove(name, reason=f"{reason} ({by})")
-            elif self._machines[name].difference(members[name]):
-                self.amend(name, members[name], by=by, reason=reason)
+        if found:
+            self._amend(found)
 
     # --- what a user asks ------------------------------------------------------------------------
 
@@ -252,10 +261,11 @@ class PlantFleet:
         before = {name: self.fleet.get(name) for name in usable}
         time = now()
         self._alarms = []
-        self.fleet.tell(members=list(usable), **self._columns(usable, before))
-        known = {n: report.context for n, report in usable.items() if report.context is not None}
-        if known:
-            self.fleet.announce(context=list(known.values()), members=list(known))
+        columns = self._columns(usable, before)
+        contexts = [report.context for report in usable.values()]
+        if any(place is not None for place in contexts):
+            columns["context"] = contexts
+        self.fleet.tell(members=list(usable), **columns)
         for name, report in usable.items():
             self._places[name] = report.context
             self._machines[name].remember(before[name][1], report)
@@ -268,22 +278,19 @@ class PlantFleet:
 
     def announce(self, contexts: Mapping[str, Mapping[str, float | None]]) -> None:
         """Announce the contexts of members' current rounds before they are played: ask again."""
-        places: dict[str, FloatArray] = {}
-        unknown = []
-        for name in _in_order(self.names, contexts):
-            place, words = self.machine(name).read_context(contexts[name])
-            self._places[name] = place
-            if place is not None:
-                places[name] = place
-                continue
-            unknown.append(name)
-            t = self.rounds[name]
-            self._emit(name, (Alarm.of(t, "context", f"round {t}: {words or 'no context'}"),))
-        if unknown:
+        names = _in_order(self.names, contexts)
+        read = {name: self.machine(name).read_context(contexts[name]) for name in names}
+        places = {name: place for name, (place, _) in read.items() if place is not None}
+        if unknown := [name for name in names if name not in places]:
             self.fleet.announce(unknown=True, members=unknown)
         if places:
             self.fleet.announce(context=list(places.values()), members=list(places))
-        self._recover((*unknown, *places))
+        for name in names:
+            self._places[name] = places.get(name)
+        for name in unknown:
+            t, words = self.rounds[name], read[name][1]
+            self._emit(name, (Alarm.of(t, "context", f"round {t}: {words or 'no context'}"),))
+        self._recover(tuple(names))
 
     def explain(self, member: str) -> Explanation:
         """Return why the set points of a member may be used, as :meth:`Plant.explain`."""
@@ -321,6 +328,12 @@ class PlantFleet:
         """Change what is known of a member, in the same journal: it begins anew at its start."""
         check_text(by, "by")
         check_text(reason, "reason")
+        self._amend({member: self._plan(member, plant, by, reason)})
+
+    def _plan(
+        self, member: str, plant: PlantDescription, by: str, reason: str
+    ) -> tuple[Machine, Amendment]:
+        """Return what an amendment of a member would be; raise if it may not be."""
         before = self.machine(member)
         after, amendment = before.amend(plant, by, reason)
         if after.has_rows != before.has_rows:
@@ -328,19 +341,13 @@ class PlantFleet:
                 "amend must keep every limit of a member in a column of its own, got a plant whose "
                 "limits count as one: with contexts or changes, Theorem R has a ramp for one limit"
             )
-        self.fleet.amend({member: amendment})
-        self._machines[member] = after
-        self._announce_again((member,))
+        before.refuse_jump(self.fleet.get(member)[1], plant)
+        return after, amendment
 
     def begin_anew(self, member: str, *, by: str, reason: str) -> None:
         """Let a member begin anew at its start; see :meth:`Plant.begin_anew`."""
-        halt = self.halted.get(member)
-        after, amendment = self.machine(member).begin_anew(self.fleet.get(member)[1], by, reason)
-        self.fleet.amend({member: amendment})
-        self._machines[member] = after
-        self._announce_again((member,))
-        if halt is not None:
-            self.retreat(halt, (member,))
+        loop = self.fleet.get(member)[1]
+        self._amend({member: self.machine(member).begin_anew(loop, by, reason)})
 
     def add(self, name: str, plant: PlantDescription, *, reason: str) -> None:
         """Let a member come: its first round is the next.
@@ -420,17 +427,20 @@ class PlantFleet:
             found = self._machines[name].find_recovery(*self.fleet.get(name))
             if found is not None:
                 due[name] = found
-        if not due:
-            return
-        self.fleet.amend({name: amendment for name, (_, amendment) in due.items()})
-        for name, (machine, _) in due.items():
-            self._machines[name] = machine
-        self._announce_again(tuple(due))
+        if due:
+            self._amend(due)
 
-    def _announce_again(self, names: tuple[str, ...]) -> None:
-        """Announce the contexts of current rounds to members that begin in them."""
-        places = {n: p for n in names if (p := self._places[n]) is not None}
-        places = {n: p for n, p in places.items() if self.fleet.get(n)[1].awaits_context}
+    def _amend(self, found: Mapping[str, tuple[Machine, Amendment]]) -> None:
+        """Let members begin anew; the contexts of their rounds are those of before."""
+        self.fleet.amend({name: amendment for name, (_, amendment) in found.items()})
+        places: dict[str, FloatArray] = {}
+        for name, (machine, _) in found.items():
+            self._machines[name] = machine
+            place = self._places[name]
+            if place is not None and not machine.has_range_for(place):
+                place = self._places[name] = None
+            if place is not None and self.fleet.get(name)[1].awaits_context:
+                places[name] = place
         if places:
             order = _in_order(self.names, places)
             self.fleet.announce(context=[places[n] for n in order], members=order)

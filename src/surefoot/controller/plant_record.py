@@ -13,7 +13,13 @@ import numpy as np
 from surefoot.controller.plant_units import name_bounds, name_sources, name_start_bounds
 from surefoot.core.plain import NotPlainError
 from surefoot.guarantees import Breach, Promises
-from surefoot.problems.plant import PlantDescription, Scaling, plant_from_data, write_plant
+from surefoot.problems.plant import (
+    LimitDescription,
+    PlantDescription,
+    Scaling,
+    plant_from_data,
+    write_plant,
+)
 from surefoot.problems.plant.durations import duration_text
 from surefoot.problems.plant.promise import PlantProof, promises_of_plant, proof_of
 
@@ -170,6 +176,30 @@ class PlantRecord:
     def description(self) -> PlantDescription:
         """What is known of the plant at the end of the journal."""
         return self.versions[-1].description
+
+    @property
+    def limits(self) -> tuple[LimitDescription, ...]:
+        """All limits that it ever had, each as it was last."""
+        each = (limit for version in self.versions for limit in version.description.limits)
+        return tuple({limit.name: limit for limit in each}.values())
+
+    def describe_bound(self, limit: LimitDescription) -> str:
+        """Return the bound of a limit in its unit, with the rounds from which on it is another."""
+        bounds: list[tuple[int, str]] = []
+        for version in self.versions:
+            for each in version.description.limits:
+                words = f"{each.bound:g} {each.unit}"
+                if each.name == limit.name and (not bounds or bounds[-1][1] != words):
+                    bounds.append((version.round, words))
+        first, *others = bounds
+        return ", ".join([first[1], *(f"{words} from round {t} on" for t, words in others)])
+
+    def describe_error(self, limit: LimitDescription) -> str:
+        """Return the error of the meter of a limit, in words."""
+        each = (limit for version in self.versions for limit in version.description.limits)
+        errors = {other.meter_error.value for other in each if other.name == limit.name}
+        size = f" of {limit.meter_error.value:g} {limit.unit}" if len(errors) == 1 else ""
+        return f"the meter's error{size}"
 
     @property
     def round_length(self) -> str:

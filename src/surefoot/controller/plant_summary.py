@@ -59,20 +59,19 @@ def _describe(plant: PlantRecord) -> str:
 
 def describe_limits(plant: PlantRecord) -> Iterator[tuple[str, str]]:
     """Yield what was read of each limit, by its name."""
-    for limit in plant.description.limits:
+    for limit in plant.limits:
         yield limit.name, _describe_limit(limit, plant)
 
 
 def _describe_limit(limit: LimitDescription, plant: PlantRecord) -> str:
-    words = f"{limit.sense.replace('_', ' ')} {limit.bound:g} {limit.unit}"
+    words = f"{limit.sense.replace('_', ' ')} {plant.describe_bound(limit)}"
     if limit.name not in plant.worst:
         return f"{words}; nothing was read"
     value, t = plant.worst[limit.name]
     which = "largest" if limit.sense == "at_most" else "least"
     words += f"; the {which} reading is {value:.6g} in round {t}"
     outside, within = plant.outside[limit.name], plant.within[limit.name]
-    error = f"the meter's error of {limit.meter_error.value:g} {limit.unit}"
-    words += f"; {outside:,} beyond it by more than {error}"
+    words += f"; {outside:,} beyond it by more than {plant.describe_error(limit)}"
     return f"{words}, {within:,} by less" if within else words
 
 

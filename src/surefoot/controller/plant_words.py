@@ -19,6 +19,7 @@ from surefoot.controller.plant_units import name_bounds, name_start_bounds
 from surefoot.core.feedback import Feedback
 from surefoot.core.types import FloatArray
 from surefoot.guarantees import Breach
+from surefoot.knowledge.context import BEYOND_CHANGES
 from surefoot.problems.plant import (
     LimitDescription,
     PlantDescription,
@@ -111,6 +112,10 @@ class PlantWords:
                 margin = f"{limit.start_margin.value:.6g} {limit.unit}"
                 cause = f"{limit.name}: start_margin {margin} is too large"
                 return breach._replace(sentence=words), (cause, *_blame_meters([limit]))
+        if BEYOND_CHANGES in breach.sentence:
+            words, name = self._name_jump(breach.sentence)
+            cause = f"changes of {name} is too small"
+            return breach._replace(sentence=words), (cause, "an error of the context")
         known = {} if is_own else self._bounds(run, loop)
         found = self._find_above(values, known)
         if found is not None:
@@ -128,6 +133,15 @@ class PlantWords:
         constants = [each for limit in limits for each in self._suspects(limit)]
         causes = tuple(f"{_name(each)} is too small" for each in constants)
         return breach._replace(sentence=words), (*causes, *self._blame_others(limits))
+
+    def _name_jump(self, sentence: str) -> tuple[str, str]:
+        """Return how a context moved further than it changes, by its name, and the name."""
+        contexts = self.plant.contexts
+        for i, each in enumerate(contexts):
+            column = "the context" if len(contexts) == 1 else f"column {i} of the context"
+            if f": {column} changed" in sentence:
+                return f"{sentence.replace(column, each.name)} {each.unit} a round", each.name
+        return sentence, "a context"
 
     def explain_start(self, t: int, feedback: Feedback) -> str:
         """Return which margin of the start a round contradicts, in words; empty for none."""

@@ -56,7 +56,6 @@ __all__ = [
     "next_action",
     "player_of",
     "read_run",
-    "read_runs",
     "read_steps",
     "run_from",
     "runs_from",
@@ -72,7 +71,7 @@ _JOURNAL_KEYS = tuple(field.journal for field in FIELDS)
 _KEYS = {field.name: field.journal for field in FIELDS if field.journal is not None}
 _CHUNKS = 64
 """How many snapshots have all members of a fleet: none takes longer than a round."""
-_JOINED = b'{"kind":"joined"'
+_PLAYER = b'"player":'
 _LISTED = 10
 """How many names a sentence lists."""
 _SIZES = ("rows", "delay", "window")  # fields of a player by which its state grows
@@ -365,7 +364,7 @@ def _starts_of(header: Mapping[str, Any]) -> Array:
 
 
 def read_run(path: str | os.PathLike[str], member: Name = None, **given: object) -> Run:
-    """Return the run that a journal begins with: to export it, or to serve it again.
+    """Return what a journal plays at its end, with the last player that an order brought.
 
     Args:
         path: of the journal.
@@ -379,22 +378,23 @@ def read_run(path: str | os.PathLike[str], member: Name = None, **given: object)
         raise StoreError(f"{reader.name} is that of a fleet: name one of its members")
     if member is not None and not is_fleet:
         raise checks.invalid("member", "left out for the journal of one controller", member)
-    for line in reader if is_fleet else ():
-        if line.startswith(_JOINED):
-            record = reader.parse(line)
-            runs[record["member"]] = run_from(reader, record, given, len(line))
+    for line in reader:
+        if _PLAYER not in line:
+            continue
+        with reading_back(reader.name, "players"):
+            records = _with_players(reader.parse(line))
+        for record in records:
+            runs[record.get("member")] = run_from(reader, record, given, len(line))
     if member not in runs:
         raise unknown_member(str(member), map(str, runs))
     return runs[member]
 
 
-def read_runs(path: str | os.PathLike[str]) -> dict[Name, Run]:
-    """Return what every member plays at the beginning of the journal of a fleet."""
-    reader = Reader(path)
-    runs = runs_from(reader, reader.header, {}, reader.size)
-    if None in runs:
-        raise StoreError(f"{reader.name} is that of one controller, and of no fleet")
-    return runs
+def _with_players(line: PlainTable) -> list[PlainTable]:
+    """Return the records of a line that bring a member a player."""
+    each = line["records"] if line["kind"] == "orders" else [line]
+    kinds = ("joined", "resume", "amend")
+    return [record for record in each if record["kind"] in kinds and "player" in record]
 
 
 def unknown_member(member: str, names: Iterable[str]) -> InvalidValueError:
@@ -645,5 +645,5 @@ def reading_back(name: str, what: str) -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
-        words = f"{name} is damaged: its {what} cannot be read ({first_line(error)})"
+        words = f"{name} is damaged: its {what} cannot be read ({first_line(error):.300})"
         raise DamagedError(words) from error

@@ -19,7 +19,7 @@ None may be None.
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, partial, wraps
@@ -228,7 +228,8 @@ def learnable(*, default: object = MISSING) -> Declaration:
         if getattr(value, "is_convex", True):
             return value
         if (box := getattr(value, "inside", None)) is None:
-            rule = "of known dimension, with a box (inside) for a proposer to learn in"
+            rule = "of known dimension, for a proposer to learn in the box around it: give least "
+            rule += "and most, and one of both per entry"
             raise checks.invalid(name, rule, value)
         return box
 
@@ -267,9 +268,16 @@ def _check_convex(name: str, value: object, reason: str) -> None:
 def algorithm(*, default: object = MISSING) -> Declaration:
     """Declare an algorithm."""
     rule = "an algorithm with init and step"
-    return _object(
-        "object", rule, lambda v: isinstance(v, Player) and not isinstance(v, type), default
-    )
+
+    def read(name: str, value: object) -> object:
+        if isinstance(value, Player) and not isinstance(value, type):
+            return value
+        if hasattr(value, "algorithm") and hasattr(value, "guarantee"):
+            what = f"{rule}: give tuned.algorithm, or take of(tuned, ...), which keeps a guarantee"
+            raise InvalidValueError(f"{name} must be {what}, got a {type(value).__name__}")
+        raise checks.invalid(name, rule, value)
+
+    return declare("object", rule, read, default)
 
 
 def instance_of(*kinds: type, default: object = MISSING) -> Declaration:
@@ -301,6 +309,8 @@ def _describe_set_mistake(value: object) -> str:
     """Describe a value that was given for a set, with the set that is likely meant."""
     if isinstance(value, (int, float)):
         return f"{value!r}: Ball({value!r}) is the ball of that radius"
+    if isinstance(value, (list, tuple)) and len(value) == 2:
+        return f"{checks.repr_line(value)}: take Box(lower, upper) for what each entry may be"
     if has_methods(value, "query", "constants"):
         return f"the constraint {checks.repr_line(value)}: its region is the set"
     return repr(value)
@@ -374,7 +384,9 @@ def _collect_parameters(
 
 
 def name_unknown(make: F, owner: Callable[[Any], str], others: Callable[[str, Any], str]) -> F:
-    """Return a constructor that names the nearest parameter if a keyword is unknown.
+    """Return a constructor that says in one sentence which parameter a call has wrong.
+
+    Of an unknown keyword it names the nearest parameter.
 
     Args:
         make: the constructor; its first argument is the object, or the class.
@@ -393,9 +405,45 @@ def name_unknown(make: F, owner: Callable[[Any], str], others: Callable[[str, An
             wrong = next(name for name in named if name not in allowed)
             advice = others(wrong, self) or suggest(wrong, names)
             raise InvalidTypeError(f"{owner(self)} has no parameter {wrong!r}{advice}")
-        return make(self, *arguments, **named)
+        try:
+            return make(self, *arguments, **named)
+        except TypeError:
+            if sentence := _explain_call(make, owner(self), arguments, named):
+                raise InvalidTypeError(sentence) from None
+            raise
 
     return constructor  # type: ignore[return-value]
+
+
+def _explain_call(make: Any, name: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """Return what a call has wrong, in a sentence; empty where its parameters are complete.
+
+    Args:
+        make: the constructor.
+        name: its name in the sentence.
+        arguments: what was given without names, after the object.
+        named: what was given by names.
+    """
+    _, *parameters = inspect.signature(make).parameters.values()
+    unnamed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if len(arguments) > len(unnamed):
+        wrong = checks.repr_line(arguments[len(unnamed)])
+        rest = [p.name for p in parameters][len(unnamed) :]
+        if not rest:
+            return f"{name} takes at most {len(unnamed)} parameters, got {wrong} as one more"
+        return f"{name} takes parameters by name, as {rest[0]}=..., got {wrong} without one"
+    given = unnamed[: len(arguments)]
+    if twice := [one for one in given if one in named]:
+        return f"{name} takes {twice[0]} once, got it twice"
+    needed = [p.name for p in parameters if p.default is p.empty and p.name not in given]
+    missing = [one for one in needed if one not in named]
+    return f"{name} needs {' and '.join(missing)}, got none" if missing else ""
+
+
+def _explain_unsupported(name: str, kind: type) -> str:
+    """Return why a class has no such parameter, as its ``unsupported`` says; empty if not."""
+    unsupported: Mapping[str, str] = getattr(kind, "unsupported", {})
+    return f": {unsupported[name]}" if name in unsupported else ""
 
 
 def check_keywords(cls: type, others: Callable[[str, Any], str]) -> None:
@@ -434,7 +482,8 @@ class Declared:
     """A base whose subclasses are frozen dataclasses with declared parameters.
 
     Parameters are keywords, unless a subclass sets ``kw_only=False``. They are checked and compared
-    by value: arrays entry by entry. A large array is printed by its shape.
+    by value: arrays entry by entry. A large array is printed by its shape. A subclass may have
+    ``unsupported``: of parameters of others the end of a sentence, what to take instead.
 
     >>> class Step(Declared):
     ...     eta: float = positive()
@@ -454,7 +503,7 @@ class Declared:
         )  # a constructor that subclasses inherit
         dataclass(frozen=True, kw_only=kw_only, eq=False, repr=False, init=not has_constructor)(cls)
         if "__init__" in vars(cls):
-            check_keywords(cls, lambda name, self: "")
+            check_keywords(cls, lambda name, self: _explain_unsupported(name, type(self)))
 
     def __post_init__(self) -> None:
         """Check the parameters that were given, and keep them as they were read."""

@@ -63,6 +63,8 @@ def sum_entries(x: Array) -> Number:
 
 def all_entries(condition: Array) -> Array:
     """Return whether a condition holds at every entry: a bool for one run, a column for a batch."""
+    if isinstance(condition, np.ndarray) and condition.ndim == 1:
+        return bool(condition.all())
     return _to_python(namespace(condition).all(condition, axis=-1, keepdims=condition.ndim > 1))
 
 

@@ -49,6 +49,8 @@ _VALUE = re.compile(
     r"[^,\]}#\n]++",
     re.DOTALL,
 )
+_DIGITS = re.compile(r"\d(?:_?\d){4300}")  # more than Python reads as one number
+_TUPLE = re.compile(r"\('([^()]*)',?\)")  # how the parser writes the keys of a table
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -119,9 +121,12 @@ def parse_toml(text: str) -> dict[str, Any]:
     except ValueError as error:  # also for a whole number of too many digits
         place = _PLACE.search(str(error))
         words = str(error)[: place.start()] if place else str(error).partition(":")[0]
+        words = _TUPLE.sub(lambda found: found[1].replace("', '", "."), words)
         sentence = f"is not TOML: {_begin_small(words):.200}"
         if place is None:
-            raise TomlError(sentence) from error
+            number = _DIGITS.search(text)
+            at = None if number is None else text.count("\n", 0, number.start()) + 1
+            raise TomlError(sentence, at) from error
         if place[1] is None:
             raise TomlError(f"{sentence} at its end", text.count("\n") + 1) from error
         raise TomlError(f"{sentence} (column {place[2]})", int(place[1])) from error

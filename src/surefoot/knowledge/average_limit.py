@@ -103,9 +103,16 @@ class AverageLimit(LipschitzHull):
     proved_by: ClassVar[str] = "the theorem of limits on the average"
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "margin"})
     refusals: ClassVar[Mapping[Capability, str]] = {
-        "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget"
+        "late": "0 for AverageLimit: the rounds played meanwhile would spend the same budget",
+        "drift": "0 for AverageLimit, whose theorem is of one g: after a drift nothing need be "
+        "left within the budget, so take a LipschitzHull, which keeps g <= 0 in every round",
     }
 
+    unsupported: ClassVar[Mapping[str, str]] = {
+        **LipschitzHull.unsupported,
+        "context": "its theorem is of one g; ContextHull keeps g <= 0 in every round and context",
+        "ramp": "after rounds above 0 the limit may be further away than a ramp reaches",
+    }
     kind: ClassVar[Literal["cumulative"]] = "cumulative"
 
     most: float = positive()

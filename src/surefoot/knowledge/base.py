@@ -178,6 +178,7 @@ class Knowledge(Declared):
         allows: what certificates allow for beside exact readings of one run of a convex g; nothing
             else is accepted.
         refusals: the sentence for an unsupported capability.
+        unsupported: why it has no such parameter, or what has it.
         slopes: whether certificates use subgradients ("certify"), subgradients only guide proposers
             ("steer"), or none is read ("unused").
         offers: the numbers of its regions that proposers may read (:class:`Region`).
@@ -199,6 +200,14 @@ class Knowledge(Declared):
 
     allows: ClassVar[frozenset[Capability]] = frozenset()
     refusals: ClassVar[Mapping[Capability, str]] = {}
+    unsupported: ClassVar[Mapping[str, str]] = {
+        "value_error": "it is one of its errors, Errors(value=...)",
+        "slope_error": "it is one of its errors, Errors(slope=...)",
+        "evaluation_error": "it is one of its errors, Errors(evaluation=...)",
+        "drift": "it is one of its errors, Errors(drift=...)",
+        "context": "take ContextHull, or ContextCurvature for columns that add",
+        "ramp": "the rule has it",
+    }
     slopes: ClassVar[Literal["certify", "steer", "unused"]] = "certify"
     offers: ClassVar[frozenset[str]] = frozenset()
     passes: ClassVar[frozenset[Capability]] = frozenset()

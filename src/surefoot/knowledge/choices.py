@@ -48,7 +48,7 @@ most :math:`2^{50}`, so that dividing by h finds k again: ``contains`` compares 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,9 +189,12 @@ class Choices(Declared, kw_only=False):
 
     def project(self, x: Array) -> Array:
         """Return the nearest choice; of an entry midway between off and on, on."""
+        on = self._on(x, np.round)
+        if not self._can_be_off:
+            return on
         with np.errstate(over="ignore"):
             is_off = np.asarray(self.off) & (x < self._first_on - x)
-        return np.where(is_off, 0.0, self._on(x, np.round))
+        return np.where(is_off, 0.0, on)
 
     def bounding_ball(self) -> Ball:
         """Return a ball that contains the choices."""
@@ -220,6 +223,17 @@ class Choices(Declared, kw_only=False):
     # --- entries ---------------------------------------------------------------------------------
 
     @cached_property
+    def _can_be_off(self) -> bool:
+        """Whether an entry can be off."""
+        return bool(np.any(self.off))
+
+    @cached_property
+    def _steps(self) -> tuple[Any, Any]:
+        """Which entries have a step; the steps, with 1 where there is none."""
+        has_step = np.asarray(self.step) > 0
+        return has_step, np.where(has_step, self.step, 1.0)
+
+    @cached_property
     def _ends(self) -> tuple[Any, Any]:
         """The least and the largest multiple of the step that are not off; 0 without a step."""
         step = np.asarray(self.step)
@@ -243,26 +257,33 @@ class Choices(Declared, kw_only=False):
 
     def _on(self, x: Array, towards: Any) -> Array:
         """Return entries that are on: the next multiple of the step, or any value of the range."""
-        step = np.asarray(self.step)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            count = np.where(step > 0, towards(x / step), 0.0)
-        free = x if self.least is None else np.clip(x, self.least, self.most)
-        at: Array = np.where(step > 0, np.clip(count, *self._ends) * step, free)
-        return at
+        has_step, step = self._steps
+        low, high = self._ends
+        at: Array = x
+        if has_step.any():
+            with np.errstate(over="ignore"):
+                at = np.minimum(np.maximum(towards(x / step), low), high) * step
+        if has_step.all():
+            return at
+        free = x if self.least is None else np.minimum(np.maximum(x, self.least), self.most)
+        return np.where(has_step, at, free)
 
     def bracket(self, x: Array) -> tuple[Array, Array]:
         """Return the next choice below, and above, every entry: one choice twice at the ends."""
         off, first = np.asarray(self.off), self._first_on
         low, high = self._on(x, np.floor), self._on(x, np.ceil)
+        if not self._can_be_off:
+            return low, high
         return np.where(off & (x < first), 0.0, low), np.where(off & (x <= 0.0), 0.0, high)
 
-    @property
+    @cached_property
     def gaps(self) -> tuple[Array, ...]:
         """How far entries move at least: to switch, then by a step; 0 where they move freely."""
         step = np.atleast_1d(np.asarray(self.step))
         if not np.any(self.off):
             return (step,)
-        return np.atleast_1d(np.where(self.off, self._first_on, step)), step
+        switch = np.atleast_1d(np.where(self.off, self._first_on, step))
+        return (switch, step) if np.any(step) else (switch,)
 
     def find_pieces(self, points: Array) -> tuple[Array, Array]:
         """Return the lower and the upper ends of the pieces of choices: a box for each.
@@ -287,8 +308,7 @@ class Choices(Declared, kw_only=False):
         open_ = np.argsort(np.where(low < high, -off, math.inf), kind="stable")[:CORNERS]
         open_ = open_[low[open_] < high[open_]]
         corners = np.tile(near, (2 ** len(open_), 1))
-        is_high = np.array(list(itertools.product((False, True), repeat=len(open_))), dtype=bool)
-        corners[:, open_] = np.where(is_high, high[open_], low[open_])
+        corners[:, open_] = np.where(_find_corners(len(open_)), high[open_], low[open_])
         middle = self.project(x)
         towards = np.where(p < middle, high, low)  # no further from x than p
         return np.vstack([corners, towards, *self.neighbours(middle), middle])
@@ -299,12 +319,19 @@ class Choices(Declared, kw_only=False):
         Args:
             x: the choice.
         """
-        can_switch = np.asarray(self.off) & (x != 0.0)
-        yield np.where(np.eye(len(x), dtype=bool), 0.0, x)[can_switch]
+        one = np.eye(len(x), dtype=bool)
+        if self._can_be_off:
+            yield np.where(one, 0.0, x)[np.asarray(self.off) & (x != 0.0)]
         for gap in self.gaps:
             for way in (gap, -gap):
                 ends = self.project(x + way)
-                yield np.where(np.eye(len(x), dtype=bool), ends, x)[ends != x]
+                yield np.where(one, ends, x)[ends != x]
+
+
+@cache
+def _find_corners(count: int) -> Array:
+    """Return all combinations of so many choices of two."""
+    return np.array(list(itertools.product((False, True), repeat=count)), dtype=bool)
 
 
 def _read_numbers(given: Any, name: str) -> Any:
@@ -393,14 +420,18 @@ class OnChoices(RegionWrapper):
         """
         ends, is_beyond = self._bound(points, near, w)
         away = np.einsum("ij,ij->i", ends - w, ends - w)
+        kept = np.clip(self.x, *self.choices.find_pieces(points))
+        may_end, *may_begin = self._may_certify(np.stack([ends, points, kept]))
+        may_search = np.logical_or(*may_begin)
         found: list[tuple[float, Array]] = []
         least, searched = math.inf, set[bytes]()
         for i in np.lexsort((away, is_beyond)):
             if found and (is_beyond[i] or away[i] >= least):
                 break
             end = ends[i]
-            point = end if self._certifies(end) else None
-            if point is None and (points[i] != end).any() and end.tobytes() not in searched:
+            point = end if may_end[i] and self._certifies(end) else None
+            is_searchable = may_search[i] and (points[i] != end).any()
+            if point is None and is_searchable and end.tobytes() not in searched:
                 may = len(searched) < SEARCHES or bool((points[i] == self.x).all())
                 point = self._search_piece(points[i], w) if may else None
                 searched |= set() if point is None else {end.tobytes()}
@@ -410,6 +441,12 @@ class OnChoices(RegionWrapper):
         # What a region certified by a search it may not find again, to the last bit.
         found.sort(key=lambda pair: pair[0])
         return next((point for _, point in found if self._certifies(point)), None)
+
+    def _may_certify(self, blocks: Array) -> Array:
+        """Return which of blocks of choices may be certified, so that each is worth a look."""
+        points = blocks.reshape(-1, blocks.shape[-1])
+        may = self.part.may_contain(points) | (points == self.x).all(axis=1)
+        return may.reshape(blocks.shape[:-1])
 
     def _search_piece(self, point: Array, w: Array) -> Array | None:
         """Return nearly the certified choice nearest to w in the piece of a choice.

@@ -87,6 +87,8 @@ __all__ = ["ContextCertificate", "ContextHull", "ContextMemory", "ContextRegion"
 
 KEPT = 32
 """How many rounds are kept beside the first and the last."""
+FIRST, USED, NEAR = 1, 4, 8
+"""How many means a region remembers: the deepest, that held a point, and that were near one."""
 
 
 class ContextCertificate(NamedTuple):
@@ -324,6 +326,61 @@ class ContextHull(LipschitzHull):
         return sentences + check_bound(t, reading, limit, ALARM_NOISES * noise, words)
 
 
+class Found:
+    """What searches have found: certified balls, and half-spaces around all of them.
+
+    A point near one of the balls, or outside of a half-space, needs no search. Balls that held a
+    point stay longer than those that were near one: what was certified once is so when it is asked
+    again, though another search may end a rounding further away.
+
+    Args:
+        count: of the readings.
+        d: the length of an action.
+    """
+
+    def __init__(self, count: int, d: int) -> None:
+        self.weights = np.zeros((FIRST + USED + NEAR, count))
+        self.centres = np.zeros((FIRST + USED + NEAR, d))
+        self.rooms = np.full(FIRST + USED + NEAR, -math.inf)
+        self.used, self.near, self.away = 0, 0, 0
+        self.normals, self.heights = np.zeros((NEAR, d)), np.full(NEAR, math.inf)
+
+    def add(self, weights: Array, centre: Array, room: float) -> int:
+        """Put a mean in place of the oldest that held no point; return where."""
+        i = FIRST + USED + self.near % NEAR
+        self.weights[i], self.centres[i], self.rooms[i] = weights, centre, room
+        self.near += 1
+        return i
+
+    def use(self, i: int) -> None:
+        """Keep a mean that held a point; the first is kept for good."""
+        if i < FIRST + USED:
+            return
+        at = self.used if self.used < FIRST else FIRST + (self.used - FIRST) % USED
+        self.weights[at], self.centres[at] = self.weights[i], self.centres[i]
+        self.rooms[at], self.rooms[i] = self.rooms[i], -math.inf
+        self.used += 1
+
+    def keep_away(self, normal: Array, centres: Array, radii: Array) -> None:
+        """Remember how far the balls, and so all of their means, reach in a direction.
+
+        Not in joint contexts, where the ball of a mean may be larger than the mean of the balls.
+        """
+        i = self.away % NEAR
+        self.normals[i], self.heights[i] = normal, float((centres @ normal + radii).max())
+        self.away += 1
+
+    def find_gaps(self, w: Array) -> Array:
+        """Return how far a point is outside of each of the means."""
+        offsets = w - self.centres
+        gaps: Array = np.sqrt(np.vecdot(offsets, offsets)) - self.rooms
+        return gaps
+
+    def is_away(self, w: Array) -> bool:
+        """Return whether a point is further in a direction than all means reach."""
+        return bool((self.normals @ w > self.heights).any())
+
+
 class ContextRegion(Region):
     """The convex hull of balls in a context.
 
@@ -353,8 +410,7 @@ class ContextRegion(Region):
     depth: Number
     longest: Number
     means: MeanBalls
-    found: tuple[Array, Any, Array]
-    used_count: int
+    found: Found
 
     def __init__(
         self,
@@ -391,8 +447,10 @@ class ContextRegion(Region):
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
         self.means = MeanBalls(self.centres, self.radii, self.radii)
-        self.held: dict[bytes, tuple[Array, Array, float, float]] = {}
-        self._remember(self.mixes[[self.radii.argmax()]], self.mixes[[last]])
+        self.found, deepest = Found(len(readings.value), d), int(self.radii.argmax())
+        self.found.use(self.found.add(self.mixes[deepest], self.centres[deepest], self.depth))
+        if self.radius >= 0.0:
+            self.found.add(self.mixes[last], self.centres[last], self.radius)
 
     def levels(self, weights: Array) -> Array:
         """Return upper bounds on g, in the context, at means of the actions: one for each row."""
@@ -436,51 +494,30 @@ class ContextRegion(Region):
         return 0.5 * float(rise - fall)
 
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
-        """Return the weights of a ball that is near w, w - its centre, the norm, the radius.
+        """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
+        found = self.found
+        gaps = found.find_gaps(w)
+        i = int(gaps.argmin())
+        if not gaps[i] <= self.rounding:
+            weights, room = self._find_weights(w)
+            i = found.add(weights, weights @ self.seen.x, room)
+        weights, offset, room = found.weights[i], w - found.centres[i], float(found.rooms[i])
+        distance = float(norm(offset))
+        if distance <= room + self.rounding:
+            found.use(i)
+        elif distance < math.inf and not self.knowledge.context.is_joint:
+            found.keep_away(offset / distance, self.centres, self.radii + 2.0 * self.rounding)
+        return weights, offset, distance, room
 
-        What was certified once is so when it is asked again, however many points are asked between:
-        another search may end a rounding further away.
-        """
-        if (held := self.held.get(w.tobytes())) is not None:
-            return held
-        weights, centres, rooms = self.found
-        distances: Array = np.linalg.norm(w - centres, axis=1)
-        i = int((distances - rooms).argmin())
-        if not distances[i] <= rooms[i] + self.rounding:
-            new = self._find_weights(w)
-            self._remember(
-                weights[: self.used_count], np.vstack([weights[self.used_count :][-7:], new])
-            )
-            weights, centres, rooms = self.found
-            i = len(weights) - 1  # not one of those before that is as near to rounding
-        offset = w - centres[i]
-        ball = weights[i], offset, float(norm(offset)), float(rooms[i])
-        if i >= self.used_count and ball[2] <= ball[3] + self.rounding:
-            used = np.vstack([weights[:1], weights[1 : self.used_count][-3:], weights[i]])
-            self._remember(used, np.delete(weights[self.used_count :], i - self.used_count, axis=0))
-        if ball[2] <= ball[3] + self.rounding:
-            self.held[w.tobytes()] = ball
-        return ball
-
-    def _remember(self, used: Array, others: Array) -> None:
-        """Keep means whose balls are certified: points near one need no search.
-
-        Those that hold a point stay longer than those that were near one.
-        """
-        weights = np.vstack([used, others])
-        rooms = self._rooms(weights)
-        self.used_count = int((rooms[: len(used)] >= 0.0).sum())
-        weights = weights[rooms >= 0.0]
-        self.found = (weights, weights @ self.seen.x, rooms[rooms >= 0.0])
-
-    def _find_weights(self, w: Array) -> Array:
-        """Return the weights of the rounds in the mean ball that is nearest to w."""
+    def _find_weights(self, w: Array) -> tuple[Array, float]:
+        """Return the weights of the rounds in the mean ball nearest to w, and its radius."""
         weights = self.means.find(w) @ self.mixes
         weights = weights / weights.sum()
         if (room := float(self._rooms(weights[None])[0])) < 0.0:  # rounding, or its end
             back = min(1.0, 2.0 * -room / (self.depth - room))
             weights = (1.0 - back) * weights + back * self.mixes[self.radii.argmax()]
-        return weights
+            room = float(self._rooms(weights[None])[0])
+        return weights, room
 
     @property
     def is_exact(self) -> bool:
@@ -501,8 +538,16 @@ class ContextRegion(Region):
         """Return whether a point is certified: all that :meth:`nearest` returns are."""
         if not self.depth > 0.0:
             return False
+        if not (self.found.find_gaps(w) <= self.rounding).any() and self.found.is_away(w):
+            return False
         _, _, distance, room = self._ball(w)
         return bool(distance <= room + self.rounding)
+
+    def may_contain(self, points: Array) -> Array:
+        """Return which of several points no half-space around all that is certified excludes."""
+        found = self.found
+        may: Array = ~(points @ found.normals.T > found.heights).any(axis=1)
+        return may if self.depth > 0.0 else np.zeros(len(points), dtype=bool)
 
     @property
     def insides(self) -> tuple[Array, ...]:

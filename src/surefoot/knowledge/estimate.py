@@ -239,6 +239,13 @@ class UnknownConstant(Knowledge):
     rounding: float = nonnegative(default=0.0)
 
     constant: ClassVar[str]
+    unsupported: ClassVar[Mapping[str, str]] = {
+        **Knowledge.unsupported,
+        "drift": "what readings prove is of one g that does not change",
+        "context": "what readings prove is of one g, and contexts move it; ContextHull takes a G_g "
+        "that may be far too large",
+        "ramp": "after a violation no action that is near need be feasible",
+    }
     kind: ClassVar[Literal["few violations"]] = "few violations"
     makes_room: ClassVar[bool] = True
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})

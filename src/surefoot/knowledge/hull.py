@@ -624,6 +624,19 @@ class HullRegion(Region):
         _, _, _, _, distance, room = self._ball(w)
         return self._holds(distance, room)
 
+    def may_contain(self, points: Array) -> Array:
+        """Return which of several points a hull may hold: with twice the rounding of one."""
+        if not self.anchor_radius > 0.0:
+            return np.ones(len(points), dtype=bool)
+        pairs, w = self.pairs, points[:, None]
+        shares = pairs.shares(w)
+        offsets = w - self.centres - shares[..., None] * pairs.way
+        rooms = np.maximum(self.radii + shares * pairs.less, 0.0)
+        gaps = np.sqrt(_square_rows(offsets)) - rooms
+        near = gaps <= 2.0 * self.rounding + CLOSE * pairs.longest
+        may: Array = near.any(axis=1) | (abs(points - self.x).max(axis=1) <= self.radius)
+        return may
+
     def _holds(self, distance: float, room: float) -> bool:
         """Return whether a point is certified, so far from a centre with so much room."""
         return bool(self.anchor_radius > 0.0 and distance <= room + self.rounding)
@@ -685,7 +698,7 @@ class HullRegion(Region):
 
 def _square_rows(rows: Array) -> Array:
     """Return the squared norm of each row."""
-    return np.einsum("ij,ij->i", rows, rows)
+    return np.einsum("...j,...j->...", rows, rows)
 
 
 class Pairs(NamedTuple):
@@ -735,11 +748,15 @@ class Pairs(NamedTuple):
         return cls(a, way, squared, longest, less, squared - less * less, top)
 
     def shares(self, w: Array) -> Array:
-        """Return the share of b in the centre of the ball nearest to a point, for each pair."""
+        """Return the share of b in the centre of the ball nearest to a point, for each pair.
+
+        Args:
+            w: the point; or several, (n, 1, d).
+        """
         off = w - self.centres
         with np.errstate(all="ignore"):  # a NaN, of a point too far away, is seen in the distance
-            q = np.einsum("ij,ij->i", off, self.way)
-            off = off - (q / self.squared)[:, None] * self.way
+            q = np.einsum("...j,...j->...", off, self.way)
+            off = off - (q / self.squared)[..., None] * self.way
             root = np.sqrt(_square_rows(off) * self.squared / self.separately)
             share = np.minimum(np.maximum((q + self.less * root) / self.squared, 0.0), self.top)
         return np.where(self.separately <= 0.0, np.where(self.less > 0.0, 1.0, 0.0), share)

@@ -7,6 +7,7 @@ those of one limit, and :func:`certify_limits` chooses the kind that certifies b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surefoot.core.errors import InvalidValueError
@@ -35,6 +36,7 @@ class LimitConstants(NamedTuple):
         columns: what is known of each number of a context; empty without contexts.
         beta: its smoothness constant; None where ``G_g`` is given.
         is_convex: whether it is convex; it must be where ``G_g`` is given.
+        slope_error: how wrong a reported slope may be; of ``beta`` alone.
     """
 
     G_g: float | None
@@ -45,6 +47,7 @@ class LimitConstants(NamedTuple):
     columns: tuple[Column, ...] = ()
     beta: float | None = None
     is_convex: bool = True
+    slope_error: float = 0.0
 
 
 def certify_limits(limits: Sequence[LimitConstants], domain: Set) -> Knowledge:
@@ -79,9 +82,14 @@ def _certify_one(limit: LimitConstants, place: dict[str, Any]) -> Knowledge:
                 f"bound at the start stands by a smoothness constant, got beta = {limit.beta:.6g}: "
                 "give G_g"
             )
+        errors = replace(errors, slope=limit.slope_error)
         return Curvature(beta=limit.beta, errors=errors, convex=limit.is_convex, **place)
     if limit.G_g is None:
         raise InvalidValueError("a limit must have G_g or beta, got neither")
+    if limit.slope_error:
+        raise InvalidValueError(
+            f"slope_error must be 0 where G_g certifies by values, got {limit.slope_error:.6g}"
+        )
     if not limit.is_convex:
         raise InvalidValueError(
             f"G_g must be that of a convex limit, got {limit.G_g:.6g} of one that is not: means of "

@@ -21,7 +21,10 @@ least is at :math:`w + q + a\|q\|/\sqrt{1-\|a\|^2}`. Where :math:`\|a\| \ge 1`, 
 this, the function falls without end along a, or along what is left of c.
 """
 
+from __future__ import annotations
+
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,34 +70,35 @@ class MeanBalls:
 
     def __init__(self, centres: Array, radii: Array, slack: Array) -> None:
         self.centres, self.radii, self.slack = centres, radii, slack
-        self.vertices, self.share = np.zeros((0, len(slack))), np.zeros(0)
+        self.plane: Plane | None = None
+        self.share = np.zeros(0)
 
     def find(self, w: Array) -> Array:
         """Return the weights of the ball nearest to w, as :func:`find_mean_ball` does."""
         off, radii, slack = self.centres - w, self.radii, self.slack
         gaps = np.sqrt(np.vecdot(off, off)) - radii
         close = (len(w) + 8) * UNIT * float(np.abs(gaps).max())
-        vertices, share = self._begin(off, gaps)
+        plane, share = self._begin(off, gaps)
         before = math.inf
         for _ in range(STEPS):
-            weights = share @ vertices
+            weights = share @ plane.vertices
             offset = weights @ off
             distance = norm(offset)
             gap = distance - float(weights @ radii)
             if gap <= close or gap >= before:
                 break
             best, before = weights, gap
-            self.vertices, self.share = vertices, share
+            self.plane, self.share = plane, share
             reach = radii - off @ (offset / distance)
             new = _find_furthest(reach, slack, 8 * (len(w) + 8) * UNIT)
             if float(new @ reach) + gap <= close:
                 break
-            with_new = np.concatenate([vertices, new[None]]), np.concatenate([share, [0.0]])
-            vertices, share = _join(*with_new, off, radii)
+            with_new = np.concatenate([plane.vertices, new[None]])
+            plane, share = self._join(self._span(with_new), np.concatenate([share, [0.0]]), off)
         best = weights if gap < before else best
         return best / best.sum()
 
-    def _begin(self, off: Array, gaps: Array) -> tuple[Array, Array]:
+    def _begin(self, off: Array, gaps: Array) -> tuple[Plane, Array]:
         """Return the vertices to begin with, and their shares: the last ones, or the nearest.
 
         Args:
@@ -102,14 +106,95 @@ class MeanBalls:
             gaps: how far the point is outside of each ball.
         """
         i = int(np.where(self.slack >= 0.0, gaps, math.inf).argmin())
-        if len(self.share):
-            vertices, share = _join(self.vertices, self.share, off, self.radii)
-            weights = share @ vertices
+        if self.plane is not None:
+            plane, share = self._join(self.plane, self.share, off)
+            weights = share @ plane.vertices
             if norm(weights @ off) - float(weights @ self.radii) < gaps[i]:
-                return vertices, share
+                return plane, share
         vertices = np.zeros((1, len(gaps)))
         vertices[0, i] = 1.0
-        return vertices, np.ones(1)
+        return self._span(vertices), np.ones(1)
+
+    def _join(self, plane: Plane, share: Array, off: Array) -> tuple[Plane, Array]:
+        """Return those of the vertices that the least mean near some shares uses, and its shares.
+
+        Args:
+            plane: of the vertices.
+            share: of each.
+            off: the centres, relative to the point.
+        """
+        while True:
+            least = plane.find_least(plane.vertices[0] @ off, share)
+            if least.min() > 0.0:
+                return plane, least
+            falls = least <= 0.0
+            ratio = share[falls] / np.maximum(share[falls] - least[falls], 1e-300)
+            share = share + float(ratio.min()) * (least - share)
+            share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
+            is_used = share > 0.0
+            plane, share = self._span(plane.vertices[is_used]), share[is_used]
+
+    def _span(self, vertices: Array) -> Plane:
+        """Return the plane of some vertices."""
+        return Plane.of(vertices, vertices @ self.centres, vertices @ self.radii)
+
+
+class Plane(NamedTuple):
+    """The plane of some vertices, with all that a search for its least needs of no point.
+
+    Attributes:
+        vertices: the weights of each in the balls.
+        along: an orthonormal basis of its directions, one per row.
+        solve: from a way in this basis to the shares of the vertices after the first.
+        rise: their shares per distance of a point from the plane; empty without a least.
+        fall: how all shares change where the function falls without end; empty with a least.
+    """
+
+    vertices: Array
+    along: Array
+    solve: Array
+    rise: Array
+    fall: Array
+
+    @classmethod
+    def of(cls, vertices: Array, points: Array, radii: Array) -> Plane:
+        """Return the plane of vertices with these points and radii."""
+        none = np.zeros(0)
+        if len(vertices) == 1:
+            return cls(vertices, none, none, none, none)
+        ways, more = points[1:] - points[0], radii[1:] - radii[0]
+        across, sizes, along = _decompose(ways)
+        small = FLAT * float(sizes[0])
+        if not sizes[-1] > small:
+            rank = int((sizes > small).sum())
+            across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
+        solve = across / sizes
+        a = more @ solve
+        remainder, squared = more - ways @ (a @ along), float(a @ a)
+        has_remainder = bool(abs(remainder).max() > small)
+        if squared < 1.0 and not has_remainder:
+            return cls(vertices, along, solve, solve @ a / math.sqrt(1.0 - squared), none)
+        change = remainder if has_remainder else solve @ a
+        return cls(vertices, along, solve, none, np.concatenate([[-change.sum()], change]))
+
+    def find_least(self, first: Array, share: Array) -> Array:
+        """Return the shares, of any sign, of the least in the plane; or of a point along the fall.
+
+        Args:
+            first: the first vertex, relative to the point.
+            share: where to begin a fall.
+        """
+        if len(share) == 1:
+            return np.ones(1)
+        if len(self.fall):
+            falls = self.fall < 0.0
+            end: float = (share[falls] / -self.fall[falls]).min()
+            return share + 2.0 * end * self.fall
+        p = self.along @ first  # in the coordinates of the plane
+        least = np.empty(len(share))
+        least[1:] = norm(first - p @ self.along) * self.rise - self.solve @ p
+        least[0] = 1.0 - np.add.reduce(least[1:])
+        return least
 
 
 def _find_furthest(reach: Array, slack: Array, less: float) -> Array:
@@ -141,43 +226,6 @@ def _find_furthest(reach: Array, slack: Array, less: float) -> Array:
 def _slopes(reach: Array, slack: Array, some: Array, to: int) -> Array:
     slopes: Array = (reach[some] - reach[to]) / (slack[some] - slack[to])
     return slopes
-
-
-def _join(vertices: Array, share: Array, off: Array, radii: Array) -> tuple[Array, Array]:
-    """Return those of the vertices that the least mean near some shares uses, and its shares."""
-    while True:
-        least = _find_least(vertices @ off, vertices @ radii, share)
-        falls = least <= 0.0
-        if not falls.any():
-            return vertices, least
-        ratio = share[falls] / np.maximum(share[falls] - least[falls], 1e-300)
-        share = share + float(ratio.min()) * (least - share)
-        share[np.flatnonzero(falls)[ratio.argmin()]] = 0.0
-        is_used = share > 0.0
-        vertices, share = vertices[is_used], share[is_used]
-
-
-def _find_least(points: Array, radii: Array, share: Array) -> Array:
-    """Return the shares, of any sign, of the least in the plane; or of a point along the fall."""
-    if len(share) == 1:
-        return np.ones(1)
-    ways, more = points[1:] - points[0], radii[1:] - radii[0]
-    across, sizes, along = _decompose(ways)
-    small = FLAT * float(sizes[0])
-    rank = int((sizes > small).sum())
-    across, sizes, along = across[:, :rank], sizes[:rank], along[:rank]
-    a, p = more @ across / sizes, along @ points[0]  # in the coordinates of the plane
-    remainder, squared = more - across @ (a * sizes), float(a @ a)
-    has_remainder = bool((abs(remainder) > small).any())
-    if squared < 1.0 and not has_remainder:
-        distance = norm(points[0] - p @ along)
-        others = across @ ((distance / math.sqrt(1.0 - squared) * a - p) / sizes)
-        return np.concatenate([[1.0 - others.sum()], others])
-    change = remainder if has_remainder else across @ (a / sizes)
-    change = np.concatenate([[-change.sum()], change])
-    falls = change < 0.0
-    end: float = (share[falls] / -change[falls]).min()
-    return share + 2.0 * end * change
 
 
 def _decompose(ways: Array) -> tuple[Array, Array, Array]:

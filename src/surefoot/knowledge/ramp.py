@@ -303,6 +303,11 @@ class Ramped(RegionWrapper):
         """Return whether a point is certified and within the ramp, or is on the return path."""
         return bool(self.part.contains(w)) or self._is_on_return_path(w)
 
+    def may_contain(self, points: Array) -> Array:
+        """Return which of several points may be certified, or are on the return path."""
+        may: Array = self.part.may_contain(points) | (points == self.point).all(axis=1)
+        return may
+
     def _is_on_return_path(self, w: Array) -> bool:
         return bool((w == self.point).all()) and bool(self.back.contains(w))
 

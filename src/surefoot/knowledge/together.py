@@ -463,6 +463,14 @@ class TogetherRegion(Region):
         is_certified = all(bool(row.contains(w)) for row in self.certified)
         return is_certified or self.stays(w) or self._is_standing(w)
 
+    def may_contain(self, points: Array) -> Array:
+        """Return which of several points every region may certify; the start may stand alone."""
+        each = np.logical_and.reduce([row.may_contain(points) for row in self.certified])
+        if self.standing is not None:
+            each |= (points == self.standing.x).all(axis=1)
+        may: Array = each
+        return may
+
     def _is_standing(self, w: Array) -> bool:
         """Return whether a point is the start, and every row has a bound there."""
         return self.standing is not None and bool((w == self.standing.x).all())

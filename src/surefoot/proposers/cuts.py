@@ -252,7 +252,7 @@ def ascend(
         step = np.maximum(v, -mu)
         push = step @ normals
         bend = float(push @ push)
-        if np.abs(step).max(initial=0.0) <= enough or not bend > 0.0:
+        if not bend > 0.0 or max(float(step.max()), -float(step.min())) <= enough:
             break
         share = min(float(step @ v) / bend, 1.0)
         mu, z = np.maximum(mu + share * step, 0.0), z - share * push
@@ -274,11 +274,14 @@ def _ascend_together(cuts: Cuts, mu: Array, z: Array, enough: float) -> tuple[Ar
         bend = float(push @ push)
         if not bend > FLAT * float(way @ way):
             break
-        with np.errstate(divide="ignore"):
-            limits = np.where(way < 0.0, weights / -way, np.inf)
-        first = int(limits.argmin())
-        share = min(squared / bend, float(limits[first]))
-        ends = share == limits[first]
+        falls = np.flatnonzero(way < 0.0)
+        first, most = -1, math.inf
+        if len(falls):
+            limits = weights[falls] / -way[falls]
+            i = int(limits.argmin())
+            first, most = int(falls[i]), float(limits[i])
+        share = min(squared / bend, most)
+        ends = share == most
         weights, z = np.maximum(weights + share * way, 0.0), z - share * push
         if ends:
             weights[first] = 0.0

@@ -149,8 +149,20 @@ def test_what_c_lacks_is_named(plant, words):
         plant_header(plant)
 
 
+@built
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_a_plant_is_c_plus_plus_too(tmp_path):
+    for plant in (pumps(), replace(pumps(), role="learner", has_slopes=True)):
+        (tmp_path / "pump.h").write_text(plant_header(plant, name="pump"))
+        (tmp_path / "main.cpp").write_text('#include "pump.h"\nint main() { return 0; }\n')
+        for standard in ("-std=gnu++17", "-std=c++20"):
+            command = ["g++", standard, "-Wall", "-Werror", "-ffp-contract=off", "main.cpp"]
+            subprocess.run([*command, "-o", "main", "-lm"], cwd=tmp_path, check=True)
+
+
 def test_names_of_a_plant_cannot_end_a_comment():
     unit = replace(pumps().actuators[0], unit="*/ int x; /*")
     text = plant_header(replace(pumps(), actuators=(unit,)))
     assert "*/ int x" not in text
+    assert "x; /*" not in text  # of which compilers warn
     assert np.size(text) == 1

@@ -1,10 +1,12 @@
 """The transport of a service: who is answered, who waits, and who is left."""
 
+import contextlib
 import json
 import os
 import socket
 import stat
 import threading
+import time
 
 import pytest
 
@@ -14,6 +16,7 @@ from surefoot.controller.service import Address, ControllerService, NoServiceErr
 from surefoot.core.errors import InUseError, InvalidValueError
 from surefoot.rules import SafetyFilter
 
+from ._clock import SetClock
 from ._host import Served, free_port, lines_of, wait_for
 
 PLAYER = SafetyFilter(G_g=1.0, domain=Ball(1.0), rho=0.1)
@@ -27,10 +30,15 @@ def service(tmp_path):
     return ControllerService(Controller(PLAYER, [0.0], journal=path), path)
 
 
-def serve_late(service, deadline):
-    """A service with a deadline."""
-    service.deadline = deadline
-    return service
+@pytest.fixture
+def clock(service, monkeypatch):
+    """A clock that the test sets, of a service that looks at it all the time."""
+    clock, look = SetClock(monkeypatch), service.check_deadline
+    monkeypatch.setattr(daemon, "time", clock)
+    monkeypatch.setattr(service, "check_deadline", lambda: min(look(), 0.01))
+    service.deadline = 60.0
+    service.set_clocks([""])
+    return clock
 
 
 def play(client, rounds=1):
@@ -184,54 +192,57 @@ def _try(served):
 # --- deadlines -----------------------------------------------------------------------------------
 
 
-def test_a_round_that_nobody_reports_counts_as_missing(service, tmp_path):
-    served = Served(serve_late(service, 0.5), tmp_path)
-    with served, served.client() as host, served.client() as other:
+def test_a_round_that_nobody_reports_counts_as_missing(service, clock, tmp_path):
+    with Served(service, tmp_path) as served, served.client() as host, served.client() as other:
         other.say(do="subscribe")
         play(host, 3)
         assert host.say(do="ask")["round"] == 4
         events = [other.hear() for _ in range(3)]
-        wait_for(lambda: other.say(do="status")["round"] == 6)
+        for t in (5, 6):
+            clock.pass_by(60)
+            wait_for(lambda t=t: other.say(do="status")["round"] == t)
         events += [other.hear() for _ in range(6)]
         deadlines = [e for e in events if e.get("kind") == "deadline"]
         assert [(e["round"], e["level"]) for e in deadlines] == [(4, "error"), (5, "error")]
-        assert deadlines[0]["sentence"].startswith("round 4: nobody reported for ")
+        assert deadlines[1]["sentence"].startswith("round 5: nobody reported for 120 s")
         late = host.say(do="tell", **TOLD)
         assert "this client has not asked" in late["error"]
         kinds = [alarm["kind"] for alarm in late["alarms"]]
-        assert kinds[:2] == ["missing", "deadline"]
-        assert play(host) >= 7
+        assert kinds == ["missing", "deadline"] * 2
+        assert play(host) == 7
         assert host.say(do="status")["healthy"]
-    assert [r.is_missing for r in read_journal(tmp_path / "j.jsonl").rounds[:6]] == [
+    assert [r.is_missing for r in read_journal(tmp_path / "j.jsonl").rounds] == [
         *[False] * 3,
         *[True] * 2,
         False,
     ]
 
 
-def test_a_silent_host_loses_its_turn_and_the_service_is_not_healthy(service, tmp_path):
-    served = Served(serve_late(service, 0.3), tmp_path)
-    with served, served.client() as host, served.client() as other:
+def test_a_silent_host_loses_its_turn_and_the_service_is_not_healthy(service, clock, tmp_path):
+    with Served(service, tmp_path) as served, served.client() as host, served.client() as other:
         play(host)
         assert other.say(do="ask")["kind"] == "busy"
-        wait_for(lambda: not other.say(do="status")["healthy"])
-        assert "nobody has reported a round for " in other.say(do="status")["illness"]
+        clock.pass_by(121)
+        wait_for(lambda: other.say(do="status")["round"] == 3)
+        assert not other.say(do="status")["healthy"]
+        assert "nobody has reported a round for 121 s" in other.say(do="status")["illness"]
         assert play(other)
         assert host.say(do="ask")["kind"] == "busy"
         assert other.say(do="status")["healthy"]
 
 
 def test_a_deadline_that_cannot_be_written_is_an_alarm_and_comes_again(
-    service, tmp_path, monkeypatch
+    service, clock, tmp_path, monkeypatch
 ):
-    served = Served(serve_late(service, 0.3), tmp_path)
-    with served, served.client() as host:
+    with Served(service, tmp_path) as served, served.client() as host:
         play(host)
         host.say(do="ask")
         with monkeypatch.context() as broken:
             broken.setattr(journals, "_write_all", fail)
+            clock.pass_by(60)
             wait_for(lambda: "the disk is full" in host.say(do="status")["illness"])
             assert host.say(do="status")["round"] == 2
+        clock.pass_by(60)
         wait_for(lambda: host.say(do="status")["round"] > 2)
         assert play(host)
 
@@ -344,6 +355,17 @@ def test_who_shows_no_token_in_time_is_left(tcp, monkeypatch):
         wait_for(lambda: served.daemon.dropped)
 
 
+def test_who_shows_a_token_byte_by_byte_is_left_as_soon(tcp, monkeypatch):
+    monkeypatch.setattr(daemon, "PATIENCE", 1.0)
+    with tcp as served, served.raw() as wild:
+        end = time.monotonic() + 30
+        with contextlib.suppress(OSError):  # what is sent to nobody may be refused
+            while not served.daemon.dropped:
+                wild.sendall(b" ")
+                time.sleep(0.1)
+                assert time.monotonic() < end
+
+
 # --- sockets -------------------------------------------------------------------------------------
 
 
@@ -389,13 +411,14 @@ def test_a_service_removes_no_socket_but_its_own(service, tmp_path):
     other.close()
 
 
-def test_a_bug_in_the_background_ends_the_service_with_it(service, tmp_path, monkeypatch):
+def test_a_bug_in_the_background_ends_the_service_with_it(service, clock, tmp_path, monkeypatch):
     def crash():
         raise StoreError("a bug")
 
-    served = Served(serve_late(service, 0.2), tmp_path)
+    served = Served(service, tmp_path)
     served.__enter__()
     monkeypatch.setattr(service, "look", crash)
+    clock.pass_by(60)
     served.thread.join(20)
     with pytest.raises(StoreError, match="a bug"):
         served.__exit__()

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,11 +11,19 @@ from pathlib import Path
 import pytest
 
 from surefoot import replay
-from surefoot.controller import PlantChangedError, StoreError, journal as journals, read_journal
+from surefoot.controller import (
+    PlantChangedError,
+    StoreError,
+    journal as journals,
+    read_journal,
+)
 from surefoot.controller.check import check
 from surefoot.controller.service import PlantFleetService, PlantService, views
 from surefoot.controller.service.ages import JournalSize, seconds_since_round
+from surefoot.controller.service.metrics import to_text
 from surefoot.core.errors import InvalidValueError
+
+from ._clock import SetClock
 
 PUMPS = """\
 surefoot = 1
@@ -35,6 +44,7 @@ start_margin = 0.5
 steepness = { speed = 0.12 }
 """
 DRIFT = "changes = 0.001\n"
+RETREATS = '[policy]\non_missing = "retreat"\n'
 FLEET = f"""{PUMPS}
 [member.p1]
 [member.p2]
@@ -96,6 +106,31 @@ class Desk:
             found = self.say(do="tell", readings={"pressure": pressure_at(x)}, wanted={"speed": 25})
             assert found["ok"], found
         return self.ask()
+
+    @property
+    def is_fleet(self):
+        return isinstance(self.service, PlantFleetService)
+
+    def own(self, answer):
+        """What an answer has of the plant, or of the first member."""
+        return answer["members"]["p1"] if self.is_fleet else answer
+
+    def speed(self):
+        return self.own(self.ask())["set_points"]["speed"]
+
+    def tell(self, rounds, **more):
+        """Report some rounds of a pump, or of the first member."""
+        for _ in range(rounds):
+            asked = {"speed": self.speed()}
+            pressure = pressure_at(more.get("played", asked))
+            report = {"readings": {"pressure": pressure}, "wanted": {"speed": 25}, **more}
+            told = {"members": {"p1": report}} if self.is_fleet else report
+            found = self.say(do="tell", **told)
+            assert self.own(found)["ok"], found
+
+    def history(self, last):
+        member = {"member": "p1"} if self.is_fleet else {}
+        return self.say(do="history", last=last, **member)["rounds"]
 
     def again(self, text=None):
         self.service.close()
@@ -285,70 +320,137 @@ def test_the_end_of_a_promise_does_not_move_with_the_clock(tmp_path, monkeypatch
     desk.service.close()
 
 
-def test_where_a_limit_drifts_a_silence_is_as_many_rounds_as_it_lasts(tmp_path):
-    text = PUMPS.replace('"1 min"', '"0.25 s"') + DRIFT + '[service]\ndeadline = "0.5 s"\n'
-    desk = Desk(tmp_path, text)
+def pumping(folder, deadline, *, kind=PlantService, more=""):
+    """A pump under drift in rounds of 10 s, with a deadline."""
+    text = PUMPS.replace('"1 min"', '"10 s"') + DRIFT + more
+    text += f'[service]\ndeadline = "{deadline} s"\namend = true\n'
+    return Desk(folder, text + ("[member.p1]\n" if kind is PlantFleetService else ""), kind)
+
+
+@pytest.mark.parametrize("deadline", [10, 15, 19.9, 20])
+@pytest.mark.parametrize("kind", [PlantService, PlantFleetService])
+def test_where_a_limit_drifts_a_silence_is_as_many_rounds_as_it_lasts(
+    kind, deadline, tmp_path, monkeypatch
+):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, deadline, kind=kind)
+    desk.tell(2)
+    t, began = desk.service.round, clock.seconds
+    for missed in range(1, 8):
+        clock.pass_by(deadline)
+        assert desk.service.check_deadline() == deadline
+        passed = (clock.seconds - began) / 10.0
+        assert passed - 1.0 < desk.service.round - t <= passed, missed
+    assert (tmp_path / "pumps.jsonl").read_text().count('"kind":"note"') == 1
+    hows = {r["how"] for r in desk.history(last=7)}
+    assert hows == {"deadline"}
+    desk.service.close()
+    assert replay(tmp_path / "pumps.jsonl").is_same
+
+
+def test_a_deadline_is_at_most_two_rounds_where_a_limit_drifts(tmp_path):
+    desk = pumping(tmp_path, 20)
     desk.pump(2)
-    t = desk.service.round
-    time.sleep(0.55)
-    assert desk.service.check_deadline() == 0.5
-    assert desk.service.round - t == 2
-    record = read_journal(tmp_path / "pumps.jsonl")
-    assert "deadline: rounds count as missing" in record.notes[0].text
-    assert {r["how"] for r in desk.say(do="history", last=2)["rounds"]} == {"deadline"}
-    time.sleep(0.55)
-    desk.service.check_deadline()
-    assert len(read_journal(tmp_path / "pumps.jsonl").notes) == 1
     desk.service.close()
     with pytest.raises(InvalidValueError, match=r"deadline must be at most 2 rounds .* got 2.4"):
-        Desk(tmp_path, text.replace('"0.5 s"', '"0.6 s"'))
+        pumping(tmp_path, 24)
     assert not read_journal(tmp_path / "pumps.jsonl").is_open
 
 
-def test_a_round_that_lasts_too_long_for_a_drift_is_a_warning(tmp_path):
-    desk = Desk(tmp_path, PUMPS.replace('"1 min"', '"0.25 s"') + DRIFT)
+def test_who_reports_after_the_deadline_asks_again(tmp_path, monkeypatch):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, 20)
     desk.pump(2)
-    time.sleep(0.3)
+    t = desk.service.round
+    clock.pass_by(20.1)  # and the service has not yet looked at its clock
+    found = desk.say(do="tell", readings={"pressure": 2.6}, wanted={"speed": 25})
+    assert (found["kind"], found["round"]) == ("invalid", t + 2)
+    assert found["error"].startswith("tell must come once after each ask")
+    desk.pump()
+    assert desk.service.round == t + 3
+    desk.service.close()
+
+
+def test_a_round_that_lasts_too_long_for_a_drift_is_a_warning(tmp_path, monkeypatch):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, 20)
+    desk.pump(2)
+    clock.pass_by(12)
     found = desk.say(do="tell", readings={"pressure": 2.6}, wanted={"speed": 25})
     (alarm,) = [a for a in found["alarms"] if a["kind"] == "deadline"]
     assert alarm["level"] == "warning"
-    assert "lasted 0.3" in alarm["sentence"]
+    assert "lasted 12 s" in alarm["sentence"]
     assert "its limit may have changed by more" in alarm["sentence"]
     desk.service.close()
 
 
 @pytest.mark.parametrize("kind", [PlantService, PlantFleetService])
-def test_who_was_away_while_a_limit_changed_begins_anew_at_the_start(tmp_path, kind):
-    text = PUMPS.replace('"1 min"', '"0.5 s"') + DRIFT
-    text += "[member.p1]\n" if kind is PlantFleetService else ""
-    desk = Desk(tmp_path, text, kind)
-    report = {"readings": {"pressure": 3.1}, "wanted": {"speed": 25}}
-    desk.ask()
-    told = {"members": {"p1": report}} if kind is PlantFleetService else report
-    assert desk.say(do="tell", **told)["ok"]
-
-    def points():
-        answer = desk.ask()
-        return answer.get("members", {}).get("p1", answer)["set_points"]["speed"]
-
-    assert points() < 46.0
+@pytest.mark.parametrize("is_served", [True, False])
+def test_who_was_away_while_a_limit_changed_begins_anew_at_the_start(
+    kind, is_served, tmp_path, monkeypatch
+):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, 20, kind=kind)
+    desk.tell(1)
+    # What somebody else chose breaks the promise on costs, and is no contradiction.
+    desk.tell(1, played={"speed": 49.0})
+    assert desk.speed() < 46.0
     if kind is PlantService:
         desk.again()
-        assert points() < 46.0  # it was away for a moment
+        assert desk.speed() < 46.0  # it was away for a moment
     assert desk.say(do="hold", reason="maintenance")["ok"]
-    desk.service.close()
-    time.sleep(1.6)
-    desk.service = kind(desk.path)
-    assert points() == 50.0
+    if is_served:  # but it stood still
+        clock.pass_by(3600)
+        desk.service.check_deadline()
+    else:
+        desk.service.close()
+        clock.pass_by(3600)
+        desk.service = kind(desk.path)
+    assert desk.speed() == 50.0
     status = desk.say(do="status")
     assert status.get("members", {}).get("p1", status)["halted"] == "maintenance"
+    clock.pass_by(20)  # it begins anew once, and goes on from there
+    desk.service.check_deadline()
     desk.service.close()
     assert replay(tmp_path / "pumps.jsonl").is_same
-    assert "it was away" in (tmp_path / "pumps.jsonl").read_text()
+    assert check(str(tmp_path / "pumps.jsonl")).is_right
+    assert (tmp_path / "pumps.jsonl").read_text().count('"kind":"amend"') == 1
 
 
-def test_who_was_away_forgets_no_contradiction(tmp_path):
-    desk = Desk(tmp_path, PUMPS.replace('"1 min"', '"0.1 s"') + DRIFT)
+@pytest.mark.parametrize("kind", [PlantService, PlantFleetService])
+@pytest.mark.parametrize(("away", "missing"), [(31, 4), (45, 5), (36_000, 17), (-60, 0)])
+def test_who_was_away_goes_to_the_start_by_its_ramp(kind, away, missing, tmp_path, monkeypatch):
+    # 6 Hz a minute are 1 Hz a round. Each round that has passed without a service is a missing one.
+    clock = SetClock(monkeypatch)
+    monkeypatch.setattr(views, "_MOST_MISSING", 30)
+    desk = pumping(tmp_path, 20, kind=kind)
+    text = desk.path.read_text().replace("start = 50\n", "start = 50\nramp = 6\n")
+    (tmp_path / "pumps.jsonl").unlink()
+    desk.again(text + RETREATS)
+    desk.tell(5)
+    before, t = desk.speed(), desk.service.round
+    assert before == 45.0
+    desk.service.close()
+    clock.pass_by(away)
+    desk.service = kind(desk.path)
+    passed = desk.service.round - t
+    fleet = 2 if kind is PlantFleetService and away > 0 else 0  # whose members may be silent
+    assert passed == min(missing + fleet, 4) if away > 0 else passed == 0
+    if away < 0:  # the clock was set: nobody knows how many rounds those were
+        status = desk.say(do="status")
+        halted = status.get("members", {}).get("p1", status)["halted"]
+        assert halted.startswith("it was away")
+        assert desk.speed() == 46.0
+    else:
+        assert desk.speed() == 50.0
+    desk.service.close()
+    assert replay(tmp_path / "pumps.jsonl").is_same
+    assert check(str(tmp_path / "pumps.jsonl")).is_right
+
+
+def test_who_was_away_forgets_no_contradiction(tmp_path, monkeypatch):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, 20)
     desk.pump(1)
     x = desk.ask()["set_points"]
     assert x["speed"] < 46.0
@@ -356,12 +458,28 @@ def test_who_was_away_forgets_no_contradiction(tmp_path):
     broken = desk.say(do="status")["broken"]
     assert broken
     desk.service.close()
-    time.sleep(0.35)
+    clock.pass_by(3600)
     desk.service = PlantService(desk.path)
     assert desk.say(do="status")["broken"] == broken
     assert desk.ask()["set_points"] == {"speed": 50.0}
     with pytest.raises(InvalidValueError, match="a plant must be amended to begin anew, because"):
         desk.service._plant.begin_anew(by="x", reason="y")
+    desk.service.close()
+
+
+def test_a_service_whose_policy_is_to_raise_comes_back_with_its_contradiction(
+    tmp_path, monkeypatch
+):
+    clock = SetClock(monkeypatch)
+    desk = pumping(tmp_path, 20, more='[policy]\non_contradiction = "raise"\n')
+    desk.pump(1)
+    found = desk.say(do="tell", readings={"pressure": 2.0}, wanted={"speed": 25})
+    assert found["kind"] == "contradiction"
+    desk.service.close()
+    clock.pass_by(3600)
+    desk.service = PlantService(desk.path)
+    assert not desk.ask()["proved"]
+    assert desk.say(do="retreat")["ok"]
     desk.service.close()
 
 
@@ -392,6 +510,33 @@ def test_an_edited_file_is_not_served_and_a_service_amends_itself(tmp_path):
     desk.pump(3)
     desk.again().service.close()
     assert replay(tmp_path / "pumps.jsonl").is_same
+
+
+def test_a_service_that_amends_itself_keeps_the_deadline_of_its_file(tmp_path, monkeypatch):
+    clock = SetClock(monkeypatch)
+    text = PUMPS.replace('"1 min"', '"10 s"') + '[service]\ndeadline = "40 s"\namend = true\n'
+    desk = Desk(tmp_path, text)
+    desk.pump(3)
+    lines = (tmp_path / "pumps.jsonl").read_bytes()
+    moved = text.replace("[service]", DRIFT + "[service]")
+    desk.path.write_text(moved)
+    found = desk.say(do="amend", by="E. Moser", reason="it wears")
+    assert "deadline must be at most 2 rounds where a limit changes by itself" in found["error"]
+    desk.path.write_text(text + "[member.p1]\n[member.p2]\n")
+    found = desk.say(do="amend", by="E. Moser", reason="two of them")
+    assert "must be that of one plant, got 2 members" in found["error"]
+    assert (tmp_path / "pumps.jsonl").read_bytes() == lines
+    assert desk.service.deadline == 40.0
+    # Shorter rounds have a shorter deadline, so that as many are counted as pass.
+    desk.path.write_text(moved.replace('"10 s"', '"2 s"').replace('"40 s"', '"4 s"'))
+    assert desk.say(do="amend", by="E. Moser", reason="it wears")["ok"]
+    assert desk.service.deadline == 4.0
+    t = desk.service.round
+    clock.pass_by(4)
+    desk.service.check_deadline()
+    assert desk.service.round == t + 2
+    desk.again().service.close()
+    assert check(str(tmp_path / "pumps.jsonl")).is_right
 
 
 def test_a_recovery_is_counted_and_its_bounds_are_those_of_the_new_constants(tmp_path):
@@ -520,6 +665,51 @@ def test_every_member_has_a_deadline_of_its_own(fleet):
 def test_numbers_have_the_member(fleet):
     samples = [s for s in fleet.service.snapshot.samples() if s.name == "proved"]
     assert [s.labels for s in samples] == [{"member": "p1"}, {"member": "p2"}]
+
+
+NUMBER = r"[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|Inf)|NaN"
+LABEL = r'[a-z_]+="(?:[^"\\\n]|\\[\\"n])*"'
+SAMPLE = re.compile(rf"(surefoot_[a-z_]+)(?:\{{({LABEL}(?:,{LABEL})*)\}})? ({NUMBER})")
+
+
+def scraped(text):
+    """The families of a text, as strictly as format 0.0.4 of Prometheus has them."""
+    families, family = {}, ""
+    for line in text.removesuffix("\n").split("\n"):
+        if line.startswith("# HELP "):
+            family, words = line.removeprefix("# HELP ").split(" ", 1)
+            assert family not in families, "the samples of a family follow each other"
+            assert words
+            families[family] = {}
+        elif line.startswith("# TYPE "):
+            name, kind = line.removeprefix("# TYPE ").split(" ")
+            assert name == family
+            assert kind in ("gauge", "counter")
+            assert not families[family]
+        else:
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            assert name == family
+            assert labels not in families[family], "each label set once"
+            families[family][labels] = float(value)
+    return families
+
+
+@pytest.mark.parametrize("text", [PUMPS + DRIFT, HALL, FLEET])
+def test_a_scrape_is_what_the_format_of_prometheus_says(text, tmp_path):
+    desk = Desk(tmp_path, text, PlantFleetService if text == FLEET else PlantService)
+    if text == HALL:
+        desk.say(do="announce", context={"outside": 20})
+        desk.ask()
+        desk.say(do="tell", readings={"hot_spot": 29.0}, wanted={"fan": 40})
+    else:
+        desk.tell(2)
+    snapshot = desk.service.snapshot
+    families = scraped(to_text(snapshot.samples(), snapshot.helps))
+    assert families["surefoot_round"] == {None: 3 if text != HALL else 2}
+    total = "surefoot_violations_total"
+    assert sum(families[total].values()) == (text == HALL)
+    assert all(v >= 0 for n, f in families.items() if n.endswith("_total") for v in f.values())
+    desk.service.close()
 
 
 # --- hostile lines -------------------------------------------------------------------------------

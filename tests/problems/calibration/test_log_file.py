@@ -95,6 +95,7 @@ def test_bounds_from_numbers_that_a_file_rounds_are_below_the_truth(written, dig
         ("x,g\n1,2\n3,\n", {}, ", line 3, column g: it must be a finite number, got ''"),
         ("x,g\n1,2\n3,4,5\n", {}, ", line 3: it must have 2 columns, got 3"),
         ("x,g\n1,2\n\n3,4\n", {}, ", line 3: it must have 2 columns, got 0"),
+        ('x,g\n1,2\n"3\n",4\n5,6\n', {}, ", line 3: a cell must be in one line"),
         ("x,g\n1,2\n", {}, "must have a header and at least 2 rounds, got 2 lines"),
         ("", {}, "must have a header and at least 2 rounds, got 0 lines"),
         (b"x,g\n1,2\n\xff,4\n", {}, ", line 3: it must be UTF-8 text"),

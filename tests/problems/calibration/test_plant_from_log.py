@@ -1,5 +1,6 @@
 """From the log of a plant to its description: every number with its origin."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -100,6 +101,30 @@ def test_what_is_given_is_kept_and_what_is_given_alone_needs_no_recovery():
     assert every.description.estimates == ("limit.pressure.start_margin",)
 
 
+@pytest.mark.parametrize("given", [{"demand": 0.01}, {"demand": 0.01, "speed": 0.001}])
+def test_constants_that_the_log_contradicts_are_rejected_with_the_lines(given):
+    log = pump_log()
+    with pytest.raises(ValueError, match=r"lines \d+ and \d+, in which pressure is") as error:
+        plant_of_log(log, replace(PUMP, given=given))
+    first, second = map(int, re.findall(r"lines (\d+) and (\d+)", str(error.value))[0])
+    apart = float(np.ptp(log.limit.values[[first - 2, second - 2]]))
+    assert f"{apart:.6g} bar apart" in str(error.value)
+    if len(given) == 2:
+        ways = 0.01 * np.ptp(log.c[[first - 2, second - 2], 0])
+        assert apart > ways + 0.001 * np.ptp(log.x[[first - 2, second - 2], 0]) + 0.04
+    assert all(f"{name}={value:g}" in str(error.value) for name, value in given.items())
+
+
+def test_what_nobody_tested_is_said():
+    found = plant_of_log(pump_log(), PUMP).not_proved
+    assert "that pressure is concave in the set points, which nothing has tested" in found
+    assert found[-1] == "that it has settled after 5 min, which a --step-test would show"
+    settled = plant_of_log(pump_log(), replace(PUMP, settling=4.0)).not_proved
+    assert not any("settled" in clause for clause in settled)
+    given = replace(PUMP, given={"demand": 0.31, "speed": 0.06})
+    assert plant_of_log(pump_log(), given).not_proved[0].endswith("rests on the constants")
+
+
 def test_steps_are_kept_and_the_start_is_on_them():
     plant = plant_of_log(pump_log(), replace(PUMP, steps={"speed": 0.5})).description
     (speed,) = plant.actuators
@@ -174,7 +199,7 @@ def test_a_set_point_that_the_weather_set_is_named_and_hides_little():
         ({"ranges": {"speed": (50.0, 30.0)}}, "range speed must be a least and a larger number"),
         ({"given": {"wind": 1.0}}, "constant must be that of a column, got 'wind'; known: speed"),
         ({"steps": {"demand": 1.0}}, "step must be that of a column, got 'demand'"),
-        ({"start": (50.0, 1.0)}, r"start must be a number for each of speed, got \(50.0, 1.0\)"),
+        ({"start": (50.0, 1.0)}, r"start must be a number for each of speed, got 50, 1"),
         ({"start": (99.0,)}, "start must be in the range of speed, 30"),
         ({"bound": 4.6}, "every start of the log must be more than 0.04 bar, two errors of the"),
         (

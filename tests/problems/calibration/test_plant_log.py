@@ -44,7 +44,6 @@ def test_columns_have_names_and_units_and_rows_their_lines(write):
         ("when", ["08:00", "08:15"], [0, 15]),
         ("when [s]", ["0", "90"], [0, 1.5]),
         ("when [h]", ["1", "1.25"], [0, 15]),
-        ("when", ["5", "7"], [0, 2]),
     ],
 )
 def test_times_are_read_in_minutes(write, head, cells, minutes):
@@ -58,10 +57,24 @@ def test_rows_with_gaps_are_left_out_and_counted_if_asked(write):
     text = HEAD + "0,70,0.5,20,\n1,,0.5,20,\n2,71,nan,20,\n3,72,0.5,20,\n4,72,0.5,n/a,\nx,72,1,1,\n"
     log = read(write(text), gaps="skip")
     assert (log.lines.tolist(), log.gaps, log.longest_gap) == ([2, 5, 7], 3, 2)
-    assert read(write(text), gaps="skip", time="when").lines.tolist() == [2, 5]
+    timed = text.replace("when", "when [s]")
+    assert read(write(timed), gaps="skip", time="when").lines.tolist() == [2, 5]
     with pytest.raises(ValueError, match=r"line 3, column fan 1 \[%\]: it must be a finite") as e:
         read(write(text))
     assert "got '' (--gaps skip leaves such rows out)" in str(e.value)
+
+
+def test_numbers_are_no_times_of_day(write):
+    # Read as 20:00 o'clock, and 24 minutes, the first and the third would be in one column.
+    rows = "".join(f"{t},7{i},0,1,\n" for i, t in enumerate(["20", "22", "24"]))
+    with pytest.raises(ValueError, match=r"line 2, column when: .* whose unit the header has"):
+        read(write(HEAD + rows), time="when")
+    assert read(write(HEAD.replace("when", "when [min]") + rows), time="when").interval == 2.0
+
+
+def test_the_last_cell_of_the_last_row_may_be_a_gap(write):
+    path = write((HEAD + "0,70,0.5,20,a\n1,71,0.5,20,b\n2,72,0.6,,").replace(",", "\t"))
+    assert read(path, gaps="skip").lines.tolist() == [2, 3]
 
 
 def test_a_clock_that_is_set_back_is_said(write):
@@ -83,6 +96,16 @@ def test_a_clock_that_is_set_back_is_said(write):
             "fan_1",
         ),
         ("fan 1 [%],fan 1 [Hz],it load,hot spot\n", {}, "fan 1 [%] and fan 1 [Hz] are two of that"),
+        (
+            "when,fan 1,it load,hot spot\n",
+            {"time": "when"},
+            "line 2, column when: it must be a time such as 2026-03-01 14:00, or a number",
+        ),
+        (
+            "when,fan 1,it load,hot spot\n",
+            {"time": "when", "gaps": "skip"},
+            "line 2, column when: it must be a time such as",
+        ),
         ("風,fan 1,it load,hot spot\n", {"contexts": ["風"]}, "a letter of a to z, got '風'"),
     ],
 )

@@ -124,6 +124,7 @@ limit.pressure.steepness.speed = { value = 0.09, origin = "estimated", why = "it
 _WHY = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), max_size=12)
 _UNITS = st.sampled_from(["%", "Hz", "degC", "kW", "l/min", "#", '"', "€"])
 _NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,8}", fullmatch=True)
+_NODES = st.sampled_from([None, "ns=2;s=hall.fan1", 'i=5 "é"'])
 _ANY = st.floats(-1e6, 1e6).map(lambda number: number if abs(number) > 1e-6 else 0.0)
 _POSITIVE = st.floats(1e-6, 1e6)
 _NOT_NEGATIVE = st.just(0.0) | _POSITIVE
@@ -148,14 +149,17 @@ def _actuators(draw, name):
     else:
         high = low + width
         start = draw(st.sampled_from([low, high] + [0.0] * (kind == "off")))
-    return ActuatorDescription(name, unit, low, high, start, None, step, can_be_off=kind == "off")
+    node = draw(st.sampled_from([None, f"ns=2;s={name}"]))
+    return ActuatorDescription(
+        name, unit, low, high, start, None, step, can_be_off=kind == "off", node=node
+    )
 
 
 @st.composite
 def _contexts(draw, name):
     low = draw(_ANY)
     changes = draw(st.none() | _NOT_NEGATIVE)
-    return ContextDescription(name, draw(_UNITS), low, low + draw(_POSITIVE), changes)
+    return ContextDescription(name, draw(_UNITS), low, low + draw(_POSITIVE), changes, draw(_NODES))
 
 
 @st.composite
@@ -180,6 +184,7 @@ def _limits(draw, name, actuators, contexts):
         steepness={each.name: draw(_constants()) for each in actuators},
         rise={each.name: draw(_rises()) for each in contexts},
         changes=draw(st.none() | _constants()),
+        node=draw(_NODES),
     )
 
 
@@ -246,5 +251,6 @@ def _members(draw, plant):
     if plant.policy.on_contradiction == "recover":
         steepness[first.name] = replace(steepness[first.name], origin="estimated")
     margin = draw(_constants(st.floats(2.5, 1e3)))
-    limits = (replace(limit, steepness=steepness, start_margin=margin), *plant.limits[1:])
+    limit = replace(limit, steepness=steepness, start_margin=margin)
+    limits = (replace(limit, node=limit.node and "ns=3;s=own"), *plant.limits[1:])
     return replace(plant, actuators=actuators, contexts=contexts, limits=limits)

@@ -30,7 +30,9 @@ TEXTS = {"hall": HALL, "park": PARK, "pump": PUMP, "fleet": FLEET}
 def bare(plant):
     """A plant without what is no part of its data."""
     shared = {"name": "", "journal": None, "service": ServiceDescription()}
-    members = {name: replace(member, **shared) for name, member in plant.members.items()}
+    for kind in ("actuators", "contexts", "limits"):
+        shared[kind] = tuple(replace(part, node=None) for part in getattr(plant, kind))
+    members = {name: bare(member) for name, member in plant.members.items()}
     return replace(plant, **shared, members=members)
 
 
@@ -179,6 +181,9 @@ def test_every_key_that_actions_depend_on_differs_and_no_other():
         ("hall3.jsonl", "b.jsonl"),
         ("20 min", "30 min"),
         ("# the", "#"),
+        ("ramp = 5 ", "node = 'ns=2;s=fan1'\nramp = 5 "),
+        ('unit = "MW"', "unit = \"MW\"\nnode = 'ns=2;s=it_load'"),
+        ("at_most = 27.0", "at_most = 27.0\nnode = 'ns=2;s=hot_spot'"),
     ]
     assert differ(HALL, *others, ("it_load = { per = 16.1", "it_load= {per= 16.10")) == []
 

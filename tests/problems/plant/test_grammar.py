@@ -178,7 +178,7 @@ EDITS = {
         HALL,
         ("meter_error = 0.2", "meter_error = 0.2\nzzz = 1"),
         "limit.hot_spot has zzz: it may have unit, at_most, at_least, meter_error, start_margin, "
-        "steepness, curvature, unknown, convex, rise, changes",
+        "steepness, curvature, unknown, convex, rise, changes, node",
     ),
     "start": (
         HALL,
@@ -194,6 +194,21 @@ EDITS = {
         HALL,
         ("step = 1 ", "off = 5 "),
         "actuator.fan1.off must be 0, below its range, got 5",
+    ),
+    "off within, and a start that is off": (
+        PARK,
+        ("off = 0\nstart = 0", "off = 6\nstart = 0"),
+        "actuator.west.off must be outside its range 6 to 32 A, got 6",
+    ),
+    "off elsewhere, and a start there": (
+        PARK,
+        ("off = 0\nstart = 0", "off = 1\nstart = 1"),
+        "actuator.west.off must be 0, below its range, got 1",
+    ),
+    "off that is no number": (
+        PARK,
+        ("off = 0\nstart = 0", "off = true\nstart = 0"),
+        "actuator.west.off must be a number in A, got true",
     ),
     "off above": (
         edit(PUMPS, ("[25, 50]", "[-50, -25]"), ("start = 50", "start = -50")),
@@ -216,6 +231,16 @@ EDITS = {
         ("off = 0", "off = 0\nramp = 24"),
         "actuator.speed could never be switched: its ramp is 24 Hz a round (24 Hz per minute), its "
         "range begins at 25",
+    ),
+    "a node of two actuators": (
+        edit(PARK, ("off = 0", "off = 0\nnode = 'ns=2;i=7'")),
+        ("off = 0\nstart", "off = 0\nnode = 'ns=2;i=7'\nstart"),
+        "actuator.east.node must be another node: actuator.west has it",
+    ),
+    "a node that is no text": (
+        PUMPS,
+        ("at_least = 2.5", "node = 7\nat_least = 2.5"),
+        "limit.pressure.node must be a line of at most 200 characters in quotes, got 7",
     ),
     "margin": (
         HALL,
@@ -321,7 +346,8 @@ EDITS = {
     "whole numbers beyond floats": (
         HALL,
         ("at_most = 27.0", f"at_most = 0x1{'0' * 5000}"),
-        "limit.hot_spot.at_most must be a number in degC, of a size from 1e-20 to 1e+20, got inf",
+        "limit.hot_spot.at_most must be a number in degC, of a size from 1e-20 to 1e+20, got a "
+        "whole number of about 6021 digits",
     ),
     "truth": (
         HALL,
@@ -395,6 +421,11 @@ EDITS = {
         ("surefoot = 1", "surefoot = 2"),
         "surefoot must be 1, the version of this grammar, got 2",
     ),
+    "a version with a point": (
+        HALL,
+        ("surefoot = 1", "surefoot = 1.0"),
+        "surefoot must be 1, the version of this grammar, got 1.0",
+    ),
     "truth as a version": (
         HALL,
         ("surefoot = 1", "surefoot = true"),
@@ -409,6 +440,11 @@ EDITS = {
         HALL,
         ("recoveries = 3", "recoveries = 21"),
         "policy.recoveries must be a whole number from 0 to 20, got 21",
+    ),
+    "recoveries with a point": (
+        HALL,
+        ("recoveries = 3", "recoveries = 3.0"),
+        "policy.recoveries must be a whole number from 0 to 20, got 3.0",
     ),
     "nothing to recover": (
         HALL,
@@ -751,6 +787,8 @@ def test_what_can_be_kept_together_is_a_plant(text, changes):
         (b"a = [" * 9_000, "plant.toml:1: is not TOML: "),
         (b"a = " + b"[" * 9_000, "plant.toml: has tables or lists nested too deeply"),
         (b"surefoot = 1\nsurefoot = 1\n", "plant.toml:2: is not TOML: cannot overwrite a value"),
+        (b"surefoot = 1\n[a.b]\n[a.b]", "plant.toml:3: is not TOML: cannot declare a.b twice"),
+        (b"surefoot = 1\na = 1" + b"0" * 4_300, "plant.toml:2: is not TOML: exceeds the limit "),
         (b"surefoot = 1\n[actuator", "plant.toml:2: is not TOML: "),
         (None, "plant.toml: cannot be read: no such file or directory"),
     ],
@@ -784,6 +822,16 @@ def test_of_thousands_of_mistakes_a_hundred_are_named_and_the_rest_counted():
     began = time.process_time()
     assert len(mistakes_in(PUMP + strangers)) == 101
     assert time.process_time() - began < 10.0
+
+
+def test_of_many_names_twenty_are_in_a_sentence():
+    table = 'unit = "%"\nrange = [0, 1]\nstart = 1\n'
+    more = "".join(f"[actuator.a{i}]\n{table}" for i in range(500))
+    (said,) = mistakes_in(PUMP + more)
+    assert said.endswith("a18, a19 and 480 others (0 if the limit does not depend on it)")
+    assert len(said) < 200
+    (said,) = mistakes_in(FLEET + more + "[member.x]\nstart.zzz = 1\n")[:1]
+    assert len(said) < 300
 
 
 @settings(max_examples=200)

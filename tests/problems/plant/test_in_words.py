@@ -168,3 +168,44 @@ def test_of_many_estimates_eight_are_named():
     last = plausibility(parse_plant(text))[-1]
     assert last.startswith("  rests on 16 numbers, of which 12 are estimates: steepness.fan0, ")
     assert last.endswith("steepness.fan7 and 4 more")
+
+
+def two_limits(flow=1.0, draw=1.0):
+    """Return a pump with two limits, each steepness times a factor."""
+    return parse_plant(
+        PUMP.replace("changes = 0.001", "")
+        + f"""
+[limit.flow]
+unit = "m3/h"
+at_least = 10
+meter_error = 0.1
+start_margin = 2
+steepness = {{ speed = {0.4 * flow!r} }}
+
+[limit.draw]
+unit = "kW"
+at_most = 30
+meter_error = 0.1
+start_margin = 5
+steepness = {{ speed = {0.3 * draw!r} }}
+"""
+    )
+
+
+@pytest.mark.parametrize("limit", ["flow", "draw"])
+def test_one_of_several_limits_that_is_a_hundred_times_off_is_named(limit):
+    right = two_limits()
+    assert not needs_confirmation(right)
+    assert "too flat" not in "\n".join(plausibility(right))
+    for factor in (100.0, 0.01):
+        plant = two_limits(**{limit: factor})
+        assert needs_confirmation(plant)
+        marked = [line for line in plausibility(plant) if "slow" in line or "too flat" in line]
+        assert len(marked) == 1
+        if factor < 1:
+            # 25 Hz times 0.004 m3/h per Hz of 2 m3/h, and 0.003 kW per Hz of 5 kW.
+            share, unit = {"flow": ("5 %", "m3/h"), "draw": ("1.5 %", "kW")}[limit]
+            assert marked[0].startswith(f"  too flat {limit}: no actuator that crosses its range")
+            assert f"uses more than {share} of its" in marked[0]
+            assert marked[0].endswith(f"is its steepness in {unit} per Hz?")
+    assert not needs_confirmation(two_limits(**{limit: 0.0}))  # a limit that it does not move

@@ -116,8 +116,8 @@ def test_the_table_of_keys_has_every_key_and_no_other():
         table = re.sub(r"\W|N", "", where) or table
         keys.setdefault(table, set()).update(re.findall(r"`(\w+)`", names))
     assert keys["top"] | set(keys) - {"top"} == set(grammar._TOP)
-    assert keys["actuator"] == {"unit", "range", "start", "ramp", "step", "off"}
-    assert keys["context"] == {"unit", "range", "changes"}
+    assert keys["actuator"] == {"unit", "range", "start", "ramp", "step", "off", "node"}
+    assert keys["context"] == {"unit", "range", "changes", "node"}
     assert keys["limit"] == set(limit_keys._LIMIT)
     assert keys["policy"] == {"on_contradiction", "recoveries", "on_missing"}
     assert keys["service"] == set(service_keys._KEYS)

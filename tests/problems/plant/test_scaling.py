@@ -225,6 +225,10 @@ def test_an_actuator_without_effect_has_a_finite_range():
     scaling = Scaling(parse_plant(text))
     assert scaling.per_unit.tolist() == [0.25, 2.0**-11]  # 0.01 x 6 / 100
     assert scaling.limits[0].G_g == pytest.approx(0.96)
+    # With another floor its range is another part of 25 Hz / 4.
+    wide = Scaling(parse_plant(text), floor=1.0)
+    assert wide.per_unit.tolist() == [0.25, 2.0**-4]  # 6 / 100 = 2^-4.06
+    assert wide.limits[0].G_g == scaling.limits[0].G_g
 
 
 def test_no_actuator_may_move_a_limit():

@@ -372,10 +372,14 @@ class Follower:
 
     def _take_amend(self, line: dict[str, Any]) -> None:
         """Take a change of what is known of a plant, which begins anew at its start."""
-        words = confirm_amendment(line, self.player.plant, self._obstacle_to_recovery)
+        before = self.player.plant
+        words = confirm_amendment(line, before, self._obstacle_to_recovery)
         self.amendments.append(Amendment(self.t, words, self.certified))
+        action = self.action
         self._begin(line)
-        self.is_halted = self.is_ordered = False
+        if before is not None and self.player.plant is not None:
+            before.refuse_jump(action, self.player.plant)
+        self.is_halted = self.is_ordered  # which a resume ends
         self.on_contradiction = line.get("on_contradiction")
         self.current = self.level(self.start)
         if vector(line["next"], self.d, "next") != self.start:
@@ -531,7 +535,8 @@ class Follower:
             return reading
         if words := self._find_contradiction(reading):
             self._take_refutation(line, reading, words, is_step)
-            reading = reading._replace(own=raw)
+            if self.is_refuted:  # else the player goes on with what it has certified
+                reading = reading._replace(own=raw)
         if self.is_refuted and (kind.in_contexts or self.drift):
             return reading
         self.readings[i] = reading

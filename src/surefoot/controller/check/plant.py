@@ -315,6 +315,14 @@ class Plant:
 
     # --- what changes ----------------------------------------------------------------------------
 
+    def refuse_jump(self, action: Point, after: Plant) -> None:
+        """Raise where the start of another plant is further from an action than its ramp."""
+        minutes = after.described.minutes
+        for each, part, a in zip(after.described.actuators, action, self.scales, strict=True):
+            step, way = each.largest_step(minutes), abs(part / Fraction(a) - Fraction(each.start))
+            if step is not None and way > Fraction(step) * (1 + _TINY):
+                raise WrongError(f"{each.name} is further from the start than its ramp")
+
     def changes_to(self, after: Plant) -> list[list[Any]]:
         """Return what an amendment to another plant changes: paths, old and new values."""
         found = find_differences(self.described, after.described)

@@ -213,7 +213,8 @@ def _file(name: str) -> str:
 def _rule(fields: PlainTable) -> str:
     """Return the rule as a constant: numbers hexadecimal, which no compiler rounds."""
     arrays, lines = [], []
-    for name, value in fields.items():
+    order = _order_of_fields()  # C++ takes designated initialisers in the order of the struct alone
+    for name, value in sorted(fields.items(), key=lambda field: order.index(field[0])):
         if isinstance(value, np.ndarray):
             arrays.append(f"static const double sf_{name}[{len(value)}] = {_list(value)};")
             lines.append(f"    .{name} = sf_{name},")
@@ -223,6 +224,13 @@ def _rule(fields: PlainTable) -> str:
             lines.append(f"    .{name} = {value},")
     rule = "\n".join(["static const sf_rule sf_player = {", *lines, "};"])
     return "\n".join(["/* The player. */", *arrays, rule, ""])
+
+
+def _order_of_fields() -> list[str]:
+    """Return the fields of a rule in the kernel's order."""
+    struct = _file("surefoot.h").partition("} sf_rule;")[0].rpartition("typedef struct {")[2]
+    declarations = re.sub(r"/\*.*?\*/", "", struct, flags=re.S).split(";")
+    return [name for each in declarations for name in re.findall(r"(\w+)\s*(?:,|$)", each.strip())]
 
 
 def _number(value: float) -> str:

@@ -15,7 +15,7 @@ from surefoot.problems.plant.scaling import FAR
 __all__ = ["plant_header", "plant_vectors"]
 
 
-def plant_header(plant: PlantDescription, *, name: str = "surefoot") -> str:
+def plant_header(plant: PlantDescription, *, name: str = "surefoot", factor: float = 1.0) -> str:
     """Return a C99 header with the certified step of a plant, in engineering units.
 
     ``NAME_plant_init`` begins at the start, ``NAME_plant_step`` takes readings and what is wanted,
@@ -25,6 +25,7 @@ def plant_header(plant: PlantDescription, *, name: str = "surefoot") -> str:
     Args:
         plant: the description: without contexts, ramps, steps and what may be off.
         name: what every name in the header begins with.
+        factor: of the recoveries so far, on constants that are not proved.
 
     Example:
         >>> from surefoot.problems.plant import (
@@ -39,22 +40,22 @@ def plant_header(plant: PlantDescription, *, name: str = "surefoot") -> str:
         >>> "static inline int pump_plant_step(" in text
         True
     """
-    player, scaling = _player_of(plant)
+    player, scaling = _player_of(plant, factor)
     text = c_header(player, len(plant.actuators), name=name, start=scaling.start)
     return append_to_header(text, _plant_part(plant, scaling), name)
 
 
-def plant_vectors(plant: PlantDescription, *, name: str = "surefoot") -> str:
+def plant_vectors(plant: PlantDescription, *, name: str = "surefoot", factor: float = 1.0) -> str:
     """Return rounds to test a compiler with, in the numbers of the rule; see :func:`c_vectors`."""
-    player, scaling = _player_of(plant)
+    player, scaling = _player_of(plant, factor)
     return c_vectors(player, len(plant.actuators), name=name, start=scaling.start)
 
 
-def _player_of(plant: PlantDescription) -> tuple[Any, Scaling]:
+def _player_of(plant: PlantDescription, factor: float) -> tuple[Any, Scaling]:
     """Return the rule of a plant as the kernel plays it, and its scaling."""
     if plant.members:
         raise InvalidValueError("plant must be that of one machine: name one of its members")
-    scaling = Scaling(plant)
+    scaling = Scaling(plant, factor)
     return player_of(plant, scaling, one_limit=True, start_stands=False), scaling
 
 
@@ -100,7 +101,13 @@ def _array(name: str, values: Sequence[float] | FloatArray) -> str:
 def _describe(names: Sequence[tuple[str, str]]) -> str:
     """Return names with units for a comment of C, in their order."""
     each = [f"{name} [{unit}]" for name, unit in names]
-    return ", ".join(each).replace("*/", "* /").encode("ascii", "replace").decode()
+    return (
+        ", ".join(each)
+        .replace("*/", "* /")
+        .replace("/*", "/ *")
+        .encode("ascii", "replace")
+        .decode()
+    )
 
 
 _TAKE_SLOPES = """        for (int i = 0; i < SF_D; i++) {

@@ -319,9 +319,10 @@ class Daemon:
     ) -> None:
         """Answer one client until it leaves."""
         lines, is_open = Lines(self.service.longest), True
+        end = self._loop.time() + PATIENCE
         try:
             while is_open and not self._is_stopping:
-                async with asyncio.timeout(None if session.is_admitted else PATIENCE):
+                async with asyncio.timeout_at(None if session.is_admitted else end):
                     data = await reader.read(_CHUNK)
                 session.is_idle = False
                 is_open = await self._answer_lines(session, lines, data, writer)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 from surefoot.controller.alarms import Alarm, OnAlarm, emit
 from surefoot.controller.machine import RoundEvent
 from surefoot.controller.plant_fleet import PlantFleet
-from surefoot.controller.service.ages import JournalSize
-from surefoot.controller.service.plants import AWAY, SERVICE, check_round, file_of
+from surefoot.controller.service.ages import JournalSize, seconds_since_round
+from surefoot.controller.service.plants import check_round, file_of
 from surefoot.controller.service.protocol import Answer, show
 from surefoot.controller.service.serving import Service
 from surefoot.controller.service.snapshot import Sample, Snapshot
-from surefoot.controller.service.views import HELPS, LAST, Keeper, MachineView
+from surefoot.controller.service.views import AWAY, HELPS, LAST, SERVICE, Keeper, MachineView
 from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.plain import PlainTable
@@ -129,12 +129,13 @@ class PlantFleetService(Service):
             name: Keeper(self._fleet.machine(name), t, 0.0 if t == 1 else math.inf)
             for name, t in self._fleet.rounds.items()
         }
-        for name, keeper in self._keepers.items():
-            t, loop = self._fleet.rounds[name], self._fleet.fleet.get(name)[1]
-            if t > 1 and keeper.lost_count(math.inf) and not loop.breaches:
-                self._fleet.begin_anew(name, by=SERVICE, reason=AWAY)
         self.deadline = max(keeper.deadline for keeper in self._keepers.values())
         self.set_clocks(list(self._fleet.names))
+        # While a service runs, each member has a round in every deadline.
+        age = seconds_since_round(file) + self.deadline
+        for name, keeper in self._keepers.items():
+            if self._fleet.rounds[name] > 1 and keeper.lost_count(math.inf):
+                self._return_to_start(name, age)
         self.reads["explain"] = {"member": None}
         self.reads["history"] = {"last": LAST, "member": None}
         halt: PlainTable = {"reason": "ordered", "members": None}
@@ -226,17 +227,35 @@ class PlantFleetService(Service):
         if late := [name for name in names if name not in silent]:
             words = ", ".join(late)
             self._fleet.note(f"deadline: rounds of {words} are missing until they are reported")
+        for name in names:
+            if self._keepers[name].has_lost_count:
+                self._return_to_start(name, self._keepers[name].lasted)
         counts = {name: self._keepers[name].count_rounds() for name in names}
+        while counts:
+            self._miss_one(list(counts))
+            counts = {name: count - 1 for name, count in counts.items() if count > 1}
+
+    def _miss_one(self, names: Sequence[str]) -> None:
+        """Take the current rounds of members as missing, in one call."""
         for name in names:
             self._keepers[name].is_missing = True
         try:
-            while counts:
-                self._fleet.ask()
-                self._fleet.tell({name: {"missing": True} for name in counts})
-                counts = {name: count - 1 for name, count in counts.items() if count > 1}
+            self._fleet.ask()
+            self._fleet.tell({name: {"missing": True} for name in names})
         finally:
             for name in names:
                 self._keepers[name].is_missing = False
+
+    def _return_to_start(self, name: str, age: float) -> None:
+        """Let a member go to its start where nobody counted its rounds, as a plant does."""
+        fleet = self._fleet
+        if not fleet.fleet.get(name)[1].is_refuted:
+            self._keepers[name].lead_to_start(
+                age,
+                lambda: fleet.begin_anew(name, by=SERVICE, reason=AWAY),
+                lambda: self._miss_one([name]),
+                lambda reason: fleet.retreat(reason, (name,)),
+            )
 
     def look(self) -> FleetSnapshot:
         """Return the fleet as it is now."""

@@ -15,15 +15,20 @@ from surefoot.controller.service.ages import JournalSize, seconds_since_round
 from surefoot.controller.service.protocol import Answer
 from surefoot.controller.service.serving import Service, orders_of
 from surefoot.controller.service.snapshot import Sample, Snapshot
-from surefoot.controller.service.views import HELPS, LAST, Keeper, MachineView
+from surefoot.controller.service.views import (
+    AWAY,
+    HELPS,
+    LAST,
+    SERVICE,
+    Keeper,
+    MachineView,
+    deadline_of,
+)
 from surefoot.core import checks
 from surefoot.core.plain import PlainTable
 from surefoot.problems.plant import read_plant
 
 __all__ = ["PlantService"]
-
-SERVICE = "the service"
-AWAY = "it was away, and nobody counted the rounds in which limits changed"
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,8 @@ class PlantService(Service):
         age = seconds_since_round(file) if self.round > 1 else 0.0
         self._keeper = Keeper(self._plant.machine, self.round, age)
         self.deadline = self._keeper.deadline
-        if self._keeper.lost_count(age) and not self._plant.controller.loop.breaches:
-            self._plant.begin_anew(by=SERVICE, reason=AWAY)
+        if self._keeper.lost_count(age):
+            self._return_to_start(age)
         self.reads["history"] = {"last": LAST}
         self.orders = orders_of(self._plant)
         self.orders["tell"]["round"] = None
@@ -129,7 +134,10 @@ class PlantService(Service):
                 self.publish()
             return self.snapshot.now()
         if name == "amend":
-            self._plant.amend(read_plant(self._path), **fields)
+            plant = read_plant(self._path)
+            deadline = deadline_of(plant)  # or raise, before anything has changed
+            self._plant.amend(plant, **fields)
+            self.deadline = deadline
             return {}
         words = ""
         if name == "tell":
@@ -144,13 +152,32 @@ class PlantService(Service):
         """Take the current round as one without a measurement."""
         if not self.clocks[0].is_silent:
             self._plant.note("deadline: rounds count as missing until somebody reports one")
+        if self._keeper.has_lost_count:
+            self._return_to_start(self._keeper.lasted)
+        for _ in range(self._keeper.count_rounds()):
+            self._miss_one()
+
+    def _miss_one(self) -> None:
         self._keeper.is_missing = True
         try:
-            for _ in range(self._keeper.count_rounds()):
-                self._plant.ask()
-                self._plant.tell(missing=True)
+            self._plant.ask()
+            self._plant.tell(missing=True)
         finally:
             self._keeper.is_missing = False
+
+    def _return_to_start(self, age: float) -> None:
+        """Go to the start where nobody counted the rounds in which a limit changed.
+
+        Args:
+            age: the seconds since the last one that was counted.
+        """
+        plant = self._plant
+
+        def begin_anew() -> None:
+            plant.begin_anew(by=SERVICE, reason=AWAY)
+
+        if not plant.controller.loop.is_refuted:
+            self._keeper.lead_to_start(age, begin_anew, self._miss_one, plant.retreat)
 
     def look(self) -> PlantSnapshot:
         """Return the plant as it is now."""

@@ -148,6 +148,7 @@ class Service(ABC):
 
     def _carry_out(self, name: str, fields: PlainTable, client: object, began: float) -> Answer:
         if name == "tell":
+            self.check_deadline()  # who reports later than that has to ask again
             self._check_asker(client)
         reply = self.obey(name, fields)
         if name == "ask":

@@ -7,7 +7,8 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -21,7 +22,7 @@ from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError
 from surefoot.problems.plant import PlantDescription, plant_data
 
-__all__ = ["HELPS", "LAST", "Keeper", "MachineView"]
+__all__ = ["AWAY", "HELPS", "LAST", "SERVICE", "Keeper", "MachineView", "deadline_of"]
 
 LAST = 20
 """How many rounds of the history a reader gets unless it names another number."""
@@ -30,6 +31,11 @@ _HISTORY = 1_000
 """How many rounds readers may see again; all are in the journal."""
 _MOST_ROUNDS = 2
 """How many rounds a deadline may last where a limit changes by itself."""
+_MOST_MISSING = 1_000
+"""How many rounds are taken as missing, one by one, after a time in which nobody counted."""
+SERVICE = "the service"
+AWAY = "it was away, and nobody counted the rounds in which limits changed"
+"""Who lets a machine begin anew after that, and why."""
 _LATE = 1.01
 """A round that is longer than so many of its lengths is late, where a limit changes by itself."""
 
@@ -180,6 +186,24 @@ class MachineView:
         yield Sample("amendments_total", self.amendments, labels)
 
 
+def deadline_of(plant: PlantDescription) -> float:
+    """Return after how many seconds a round that nobody reports counts as missing.
+
+    Raises:
+        InvalidValueError: if it is too long for a limit that changes by itself.
+    """
+    rounds = float(_MOST_ROUNDS)
+    if plant.service.deadline is not None:
+        rounds = plant.service.deadline / plant.round_minutes
+    moves = any(limit.changes is not None and limit.changes.value for limit in plant.limits)
+    if moves and rounds > _MOST_ROUNDS:
+        raise InvalidValueError(
+            f"service.deadline must be at most {_MOST_ROUNDS} rounds where a limit changes by "
+            f"itself, got {rounds:.6g} rounds"
+        )
+    return rounds * 60.0 * plant.round_minutes
+
+
 class Keeper:
     """What a service keeps of a machine: its last rounds, and since when a round lasts.
 
@@ -200,28 +224,20 @@ class Keeper:
         self._amendments = self._violations = 0
         self.is_missing = False
         self._learn(machine)
-        plant, rounds = machine.plant, 2.0
-        if plant.service.deadline is not None:
-            rounds = plant.service.deadline / plant.round_minutes
-        if self._drift and rounds > _MOST_ROUNDS:
-            raise InvalidValueError(
-                f"service.deadline must be at most {_MOST_ROUNDS} rounds where a limit changes by "
-                f"itself, got {rounds:.6g} rounds"
-            )
-        self.deadline = rounds * self._length
         # The set points may be those of a round that began before the service.
         self._begun = (t, time.monotonic() - min(age, self._length + self.deadline))
 
     def _learn(self, machine: Machine) -> None:
         """Keep what follows from the constants."""
         self._machine, self._length = machine, 60.0 * machine.plant.round_minutes
+        self.deadline = deadline_of(machine.plant)
         self._drift = max(each.drift for each in machine.scaling.limits)
         text = json.dumps(plant_data(machine.plant), sort_keys=True)
         self._sha256 = hashlib.sha256(text.encode()).hexdigest()
 
     def find_lateness(self) -> str:
         """Return why the constants do not cover the round as it lasted; empty if they do."""
-        lasted = time.monotonic() - self._begun[1]
+        lasted = self.lasted
         if not self._drift or lasted <= _LATE * self._length:
             return ""
         return (
@@ -237,10 +253,50 @@ class Keeper:
         """
         return self._drift > 0 and age > self._length + self.deadline
 
+    @property
+    def lasted(self) -> float:
+        """The seconds since the round began."""
+        return time.monotonic() - self._begun[1]
+
+    @property
+    def has_lost_count(self) -> bool:
+        """Whether a round lasts so long that the service itself must have stood still."""
+        return self.lost_count(self.lasted)
+
     def count_rounds(self) -> int:
         """Return how many rounds are missing if one is: as many as have passed under a drift."""
-        lengths = (time.monotonic() - self._begun[1]) / self._length
-        return min(max(int(lengths), 1), _MOST_ROUNDS + 1) if self._drift else 1
+        lengths = int(self.lasted / self._length)
+        return max(lengths, 1) if self._drift and not self.has_lost_count else 1
+
+    def lead_to_start(
+        self,
+        age: float,
+        begin_anew: Callable[[], None],
+        miss: Callable[[], None],
+        retreat: Callable[[str], None],
+    ) -> None:
+        """Let the machine begin anew where nobody counted its rounds.
+
+        Where a ramp keeps it from its start, the rounds that have passed are missing ones, until it
+        is there. If nobody knows how many those are, it is ordered to its start.
+
+        Args:
+            age: the seconds since the last round that was counted; infinite if unknown.
+            begin_anew: lets it begin anew, or raises where it is not at its start.
+            miss: takes a round as missing.
+            retreat: orders it to its start.
+        """
+        passed = math.ceil(age / self._length) if age < math.inf else _MOST_MISSING + 1
+        for _ in range(min(passed, _MOST_MISSING) if age < math.inf else 0):
+            with suppress(InvalidValueError):
+                begin_anew()
+                return
+            miss()
+        try:
+            begin_anew()
+        except InvalidValueError:
+            if passed > _MOST_MISSING:
+                retreat(AWAY)
 
     def view(self, machine: Machine, run: Run, loop: LoopState) -> MachineView:
         """Return the machine as it is now.
@@ -255,6 +311,7 @@ class Keeper:
         if machine is not self._machine:
             self._amendments += 1
             self._learn(machine)
+            self._begun = (loop.round, time.monotonic())  # what was read before counts no more
         bound = float(loop.bound(run))
         points = None if loop.awaits_context else machine.name_set_points(loop.x)
         return MachineView(
@@ -302,7 +359,16 @@ class Keeper:
         how = "missing" if event.g is None else how
         how = "deadline" if self.is_missing else how
         how = "recovered" if machine.left < self._machine.left else how
-        self._violations += event.g is not None and event.g > 0
+        self._violations += any(
+            event.readings[limit.name] > limit.bound
+            if limit.sense == "at_most"
+            else event.readings[limit.name] < limit.bound
+            for limit in machine.plant.limits
+        )  # also where a reading is not believed, and counts as none
+        now = time.monotonic()
+        if self.is_missing and self._drift:  # what has passed of the next one is not forgotten
+            now = min(self._begun[1] + self._length, now)
+        self._begun = (event.round + 1, now)
         readings = {name: None if g != g else g for name, g in event.readings.items()}
         self._history.append(
             {

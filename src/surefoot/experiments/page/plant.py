@@ -17,6 +17,8 @@ _SECTIONS = 12
 """Members of a fleet that have a section, those to look at first."""
 _EVENTS = 500
 """Events in a table, the latest."""
+_NAMED = 5
+"""Rounds in a sentence."""
 _ROUNDS = 50
 """Rounds in a table, the latest."""
 _MARKED = {
@@ -40,6 +42,8 @@ _WORDS = {
     "fleet": "member",
 }
 """The word of an event in the table, where its kind is another."""
+_LONG = ("missing", "context")
+"""The kinds of events that may be the same for many rounds."""
 _LOOKS = {"certified": "held", "not certified": "failed", "not checked": "not-checked"}
 
 
@@ -55,6 +59,7 @@ class Section(NamedTuple):
         proof: what is proved by what is known at the end.
         constants: the table of constants.
         since: the round from which on these are used; 1 without a change.
+        refuted: the rounds whose readings refuted constants, in words; empty without any.
         clock: what is to be said of the clock; empty if nothing is.
         charts: over time.
         events: the table of events.
@@ -71,6 +76,7 @@ class Section(NamedTuple):
     proof: Any
     constants: Table
     since: int
+    refuted: str
     clock: str
     charts: tuple[Chart, ...]
     events: Table
@@ -135,13 +141,13 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
         verdict: what the checker finds.
     """
     plant = record.plant
-    rows = list(plant.describe(record.rounds))
+    rows = [_confirmed(row, verdict) for row in plant.describe(record.rounds)]
     marks: dict[str, list[int]] = {word: [] for word in _MARKED.values()}
     for event in plant.events:
         if event.kind in _MARKED:
             marks[_MARKED[event.kind]].append(event.round)
     track = Track.of(rows, marks) if rows else None
-    events = list(_events(plant.events))
+    events = _events(plant.events)
     goes_back = track is not None and not track.by_clock
     return Section(
         name=record.label,
@@ -152,6 +158,7 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
         proof=plant.proof,
         constants=_constants_table(f"{key}-constants", plant.proof),
         since=plant.versions[-1].round,
+        refuted=_list_refuted(verdict),
         clock="The clock went back, so the charts are drawn by round." if goes_back else "",
         charts=() if track is None else tuple(draw_charts(track, plant.description, key)),
         events=_events_table(f"{key}-events", events[-_EVENTS:]),
@@ -161,6 +168,13 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
         ),
         plant=plant.text,
     )
+
+
+def _confirmed(row: Any, verdict: Any) -> Any:
+    """Return a round without what its certificate says, where the checker has not judged that."""
+    if verdict.word_of(row.round) != "not checked":
+        return row
+    return row._replace(bounds={}, margins={}, sources="")
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -173,6 +187,15 @@ def _span(record: Any, rows: Sequence[Any]) -> str:
         return f"no round was reported; {length}"
     days = f"{_clock(rows[0].time)} to {_clock(rows[-1].time)} UTC"
     return f"{days}, {_many(record.round_count, 'round')}, {length}"
+
+
+def _list_refuted(verdict: Any) -> str:
+    """Return the rounds whose readings refuted the constants in use, in words."""
+    rounds = sorted(verdict.judgement.refuted) if verdict.refuted else []
+    numbers = [f"{t:,}" for t in rounds[:_NAMED]]
+    if len(rounds) > _NAMED:
+        numbers.append(f"{len(rounds) - _NAMED:,} others")
+    return f"round{'s'[: len(rounds) != 1]} {enumerate_words(numbers)}" if numbers else ""
 
 
 def _clock(time: str) -> str:
@@ -202,7 +225,7 @@ def _count(record: Any, verdict: Any) -> Iterator[str]:
     yield f"{words}."
     if verdict.sentence:
         yield f"The checker says: {verdict.sentence}."
-    for limit in plant.description.limits:
+    for limit in plant.limits:
         yield _count_outside(plant, limit)
     versions = [_many(len(plant.amendments), "amendment"), _many(len(plant.recoveries), "recover")]
     versions[1] = versions[1].replace("recovers", "recoveries")
@@ -219,14 +242,15 @@ def _count(record: Any, verdict: Any) -> Iterator[str]:
 def _count_outside(plant: Any, limit: Any) -> str:
     """Return how many readings were beyond a limit."""
     side = "above" if limit.sense == "at_most" else "below"
-    where = f"{limit.name} was {side} {limit.bound:g} {limit.unit}"
-    error = f"the meter's error of {limit.meter_error.value:g} {limit.unit}"
+    where = f"{side} {plant.describe_bound(limit)}"
     outside, within = plant.outside[limit.name], plant.within[limit.name]
     if not outside and not within:
-        return f"No reading of {where}."
-    words = f"{_many(outside, 'reading') if outside else 'No reading'} of {where} by more than"
+        return f"No reading of {limit.name} was {where}."
+    words = f"{_many(outside, 'reading') if outside else 'No reading'} of {limit.name}"
+    words += f" {'were' if outside > 1 else 'was'} {where}"
+    words += "," if "," in where else ""
     rest = f"; {within:,} by less" if within else ""
-    return f"{words} {error}{rest}."
+    return f"{words} by more than {plant.describe_error(limit)}{rest}."
 
 
 # --- tables --------------------------------------------------------------------------------------
@@ -299,24 +323,22 @@ class _Stretch(NamedTuple):
     last: int
 
 
-def _events(events: Sequence[Any]) -> Iterator[_Stretch]:
-    """Yield events, of rounds that were missing for the same reason one for all."""
-    stretch: _Stretch | None = None
+def _events(events: Sequence[Any]) -> list[_Stretch]:
+    """Return events; rounds that were missing for the same reason, one after the other, are one.
+
+    So are their alarms of an unknown context, which are between them.
+    """
+    stretches: list[_Stretch] = []
+    latest: dict[tuple[str, str], int] = {}
     for event in events:
-        if stretch is not None and _goes_on(stretch, event):
-            stretch = stretch._replace(last=event.round)
-            continue
-        if stretch is not None:
-            yield stretch
-        stretch = _Stretch(event, event.round)
-    if stretch is not None:
-        yield stretch
-
-
-def _goes_on(stretch: _Stretch, event: Any) -> bool:
-    first = stretch.first
-    is_same = (event.kind, event.sentence) == (first.kind, first.sentence)
-    return is_same and event.kind == "missing" and event.round == stretch.last + 1
+        key = event.kind, event.sentence
+        at = latest.get(key) if event.kind in _LONG else None
+        if at is not None and event.round == stretches[at].last + 1:
+            stretches[at] = stretches[at]._replace(last=event.round)
+        else:
+            latest[key] = len(stretches)
+            stretches.append(_Stretch(event, event.round))
+    return stretches
 
 
 def _events_table(name: str, events: Sequence[_Stretch]) -> Table:

@@ -34,6 +34,10 @@ _BINS: dict[Width, int] = {"page": 700, "column": 260}
 _GREY, _READ, _ALARM, _RECOVERY = "#8C8C8C", "#0B4F8A", "#D55E00", "#009E73"
 _DOTS = 200
 """Rounds up to which every reading has a dot."""
+_LETTERS = 16
+"""Of a name beside an axis."""
+_NAMES = 8
+"""Names that fit one above the other at the ends of lines; more are in the legend."""
 _SEEN = 200
 """Marks that do not cover each other."""
 _DASHES: tuple[Any, ...] = ("-", (0, (7, 1.5)), (0, (7, 1.5, 1.5, 1.5)))
@@ -166,7 +170,9 @@ def _state_limit(track: Track, limit: Any) -> tuple[str, str]:
     """Return the title of the chart of a limit, and what it shows in words."""
     values = track.numbers("readings", limit.name)
     sense = limit.sense.replace("_", " ")
-    title = f"{limit.name}: {sense} {limit.bound:g} {limit.unit}"
+    bounds = track.numbers("limits", limit.name)
+    each = dict.fromkeys([*bounds[np.isfinite(bounds)].tolist(), limit.bound])
+    title = f"{limit.name}: {sense} {', then '.join(f'{b:g}' for b in each)} {limit.unit}"
     about = "Readings with the error of the meter, and what was certified before each round."
     if np.isfinite(values).any():
         low, high = np.nanmin(values), np.nanmax(values)
@@ -236,8 +242,9 @@ class _Limit(_Drawing):
         worst = high if limit.sense == "at_most" else low
         handles += ax.plot(at, worst, color=_READ, lw=0.9, label="reading", **dot)
         at, low, _ = _thin(track.at, lines, bins)
-        handles += ax.plot(at, low, color="#000000", lw=1.1, ls=(0, (5, 2)), label="the limit")
-        ax.set_ylabel(text_of(f"{limit.name} [{limit.unit}]"))
+        look = {"color": "#000000", "lw": 1.1, "ls": (0, (5, 2)), "drawstyle": "steps-pre"}
+        handles += ax.plot(at, low, label="the limit", **look)
+        ax.set_ylabel(_label_of(limit))
         _pad(ax, above=limit.sense == "at_most")
         gap = _hatch(ax, track.at, np.isnan(values))
         return [*handles, *gap, *_mark(ax, track)]
@@ -254,8 +261,10 @@ class _Actuators(_Drawing):
         (ax,) = axes
         ends: list[tuple[str, float, str]] = []
         key: list[Any] = []
+        lines: list[Any] = []
         for i, each in enumerate(self.actuators):
-            look = {"color": COLOURS[i % len(COLOURS)], "ls": _DASHES[i // len(COLOURS) % 3]}
+            look: dict[str, Any] = {"color": COLOURS[i % len(COLOURS)]}
+            look["ls"] = _DASHES[i // len(COLOURS) % 3]
             wanted = track.numbers("wanted", each.name)
             if np.isfinite(wanted).any():
                 at, low, high = _thin(track.at, wanted, bins)
@@ -265,13 +274,16 @@ class _Actuators(_Drawing):
             points = track.numbers("set_points", each.name)
             at, low, high = _thin(track.at, points, bins)
             ax.fill_between(at, low, high, step="pre", color=look["color"], alpha=0.25, lw=0)
-            ax.plot(at, 0.5 * (low + high), drawstyle="steps-pre", lw=1.2, **look)
+            look |= {"drawstyle": "steps-pre", "lw": 1.2, "label": text_of(each.name)}
+            lines += ax.plot(at, 0.5 * (low + high), **look)
             ends.append((each.name, float(points[-1]), look["color"]))
         least = min(0.0 if each.can_be_off else each.low for each in self.actuators)
         most = max(each.high for each in self.actuators)
         ax.set_ylim(least - 0.08 * (most - least), most + 0.17 * (most - least))
         ax.set_yticks([tick for tick in ax.get_yticks() if least <= tick <= most])
         ax.set_ylabel(text_of(f"set point [{self.unit}]"))
+        if len(ends) > _NAMES:
+            return [*lines, *key, *_mark(ax, track)]
         _name_ends(ax, ends)
         return [*key, *_mark(ax, track)]
 
@@ -288,8 +300,8 @@ class _Contexts(_Drawing):
 
     def draw(self, axes: Sequence[Any], track: Track, bins: int) -> list[Any]:
         """Draw the panels; return what the legend shows."""
-        if len(axes) == 1:
-            axes = [axes[0], axes[0].twinx()][: len(self.contexts)]
+        if len(axes) < len(self.contexts):
+            axes = [axes[0], axes[0].twinx()]
         handles = []
         for i, (ax, each) in enumerate(zip(axes, self.contexts, strict=True)):
             at, low, high = _thin(track.at, track.numbers("context", each.name), bins)
@@ -297,7 +309,7 @@ class _Contexts(_Drawing):
             ax.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)
             label = text_of(f"{each.name} [{each.unit}]")
             handles += ax.plot(at, 0.5 * (low + high), color=colour, ls=line, lw=1.1, label=label)
-            ax.set_ylabel(label)
+            ax.set_ylabel(_label_of(each))
             ax.tick_params(axis="y", labelsize=7, width=0.6, length=2.5)
         if len(axes) == 2 and len(self.contexts) == 2:
             axes[1].spines["right"].set_visible(True)
@@ -324,7 +336,7 @@ class _Margins(_Drawing):
             ax.fill_between(at, low, high, color=_GREY, alpha=0.3, lw=0)
             line = ax.plot(at, low, color=_GREY, lw=1.0, label="certified margin")
             zero = ax.axhline(0, color="#000000", lw=1.1, ls=(0, (5, 2)), label="the limit, 0")
-            ax.set_ylabel(text_of(f"{limit.name} [{limit.unit}]"))
+            ax.set_ylabel(_label_of(limit))
             gap = _hatch(ax, track.at, np.isnan(margins), "nothing certified")
             handles = handles or [*line, zero]
             if gap and len(handles) == 2:
@@ -333,6 +345,12 @@ class _Margins(_Drawing):
 
 
 # --- parts of a drawing --------------------------------------------------------------------------
+
+
+def _label_of(part: Any) -> str:
+    """Return the label of an axis: a name that would be cut off is shortened, its unit is not."""
+    name = part.name if len(part.name) <= _LETTERS else f"{part.name[: _LETTERS - 2]}..."
+    return text_of(f"{name} [{part.unit}]")
 
 
 def _thin(

@@ -46,13 +46,33 @@ from surefoot.core.errors import InvalidValueError
 from surefoot.core.optional import need
 from surefoot.core.types import Array
 
-__all__ = ["ColumnConstants", "explain_by_contexts", "find_columns"]
+__all__ = ["ColumnConstants", "UnexplainedError", "explain_by_contexts", "find_columns"]
 
 _TOLERANCE = 1e-8  # of the range of the values
 _ROUNDS, _ADDED, _BLOCK = 200, 60, 400
 _SLACK = 0.01  # by how much another explanation may cost more
 _TRADE = 5.0  # times that is no slack: then other columns fall
 _ERRORS, _ALIKE = 3.0, 0.999  # standard errors of a slope, and the correlation of one column twice
+
+
+class UnexplainedError(InvalidValueError):
+    """A log with two rows that no constants explain beside those that are given.
+
+    Attributes:
+        rows: the two, counted from 0.
+        apart: how far their values are apart.
+    """
+
+    def __init__(self, rows: tuple[int, int], apart: float) -> None:
+        self.rows, self.apart = rows, apart
+        super().__init__(
+            f"the log must have constants that explain it, got rows {rows[0] + 1} and "
+            f"{rows[1] + 1}, whose values are {apart:.6g} apart: the columns without a given "
+            "constant are the same"
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return UnexplainedError, (self.rows, self.apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +118,8 @@ def find_columns(
         on_step: is told how far it is.
 
     Raises:
-        InvalidValueError: if no constants explain the log, or none are needed.
+        UnexplainedError: if no constants explain the log beside those that are given.
+        InvalidValueError: if none are needed.
 
     Example:
         >>> z = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
@@ -111,7 +132,7 @@ def find_columns(
     rows = _draw(z, y, most, seed)
     program = _Program(z, y, rows, error, given or {}, on_step)
     least, marks = program.solve(np.ones(z.shape[1]))
-    if not least.any():
+    if not least.any() and len(program.given) < z.shape[1]:
         raise InvalidValueError(
             f"the log must show an effect, got values at most {np.ptp(y[rows]):.6g} apart, which "
             "an error of the meter explains"
@@ -179,7 +200,6 @@ class _Program:
         given: Mapping[int, float],
         on_step: Callable[[str], None],
     ) -> None:
-        self.optimize = need("scipy.optimize", "solve", "finding a constant for each column")
         self.rows = rows
         z, y = z[rows], y[rows]
         self.ranges = np.ptp(z, axis=0)
@@ -210,6 +230,8 @@ class _Program:
             if not lacking:
                 return solution, marks
             self.pairs += lacking
+            if len(self.given) == d:
+                raise self._contradiction()
             self.on_step(f"{len(self.pairs)} pairs of rows after step {step + 1}")
             solution, marks = self._solve_once(cost, cap)
         raise InvalidValueError(
@@ -223,12 +245,13 @@ class _Program:
         if cap is not None:
             matrix, right = np.vstack([matrix, np.ones(len(cost))]), np.append(right, cap)
         bounds = [(self.given.get(k, 0.0), self.given.get(k)) for k in range(len(cost))]
-        answer = self.optimize.linprog(cost, matrix, right, bounds=bounds, method="highs")
+        optimize = need("scipy.optimize", "solve", "finding a constant for each column")
+        answer = optimize.linprog(cost, matrix, right, bounds=bounds, method="highs")
         if answer.status:
             raise self._contradiction()
         return answer.x, np.abs(answer.ineqlin.marginals[: len(self.pairs)])
 
-    def _contradiction(self) -> InvalidValueError:
+    def _contradiction(self) -> UnexplainedError:
         """Return the error that names the two rows that no constants explain."""
         first, second = np.array(self.pairs).T
         way = np.abs(self.u[first] - self.u[second])
@@ -239,11 +262,7 @@ class _Program:
         worst = int(np.where(way.any(axis=1), -np.inf, lack).argmax())
         i, j = self.pairs[worst]
         apart = abs(float(self.v[i] - self.v[j])) * self.unit
-        return InvalidValueError(
-            f"the log must have constants that explain it, got rows {self.rows[i] + 1} and "
-            f"{self.rows[j] + 1}, whose values are {apart:.6g} apart: the columns without a given "
-            "constant are the same"
-        )
+        return UnexplainedError((int(self.rows[i]), int(self.rows[j])), apart)
 
     def _lacking(self, solution: Array) -> list[tuple[int, int]]:
         """Return the pairs that a solution explains least, one for each row."""

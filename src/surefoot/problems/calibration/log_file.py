@@ -130,14 +130,21 @@ def read_cells(path: Path) -> list[list[str]]:
     """Return the cells of each line; those of the first one name the columns."""
     data = path.read_bytes()
     try:
-        lines = data.decode("utf-8-sig").rstrip().splitlines()
+        lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         at = data.count(b"\n", 0, error.start) + 1
         raise InvalidValueError(f"'{path}', line {at}: it must be UTF-8 text") from None
+    while lines and not lines[-1].strip():
+        lines.pop()
     divider = max(",;\t", key=lines[0].count) if lines else ","
     reader = csv.reader(lines, delimiter=divider)
     try:
-        cells = [[cell.strip() for cell in row] for row in reader]
+        cells = []
+        for row in reader:
+            cells.append([cell.strip() for cell in row])
+            if reader.line_num > len(cells):
+                where = f"'{path}', line {len(cells)}"
+                raise InvalidValueError(f"{where}: a cell must be in one line, got quotes around 2")
         if divider == ";":
             cells[1:] = [[_DECIMAL_COMMA.sub(r"\1.\2", cell) for cell in row] for row in cells[1:]]
     except csv.Error as error:

@@ -23,6 +23,7 @@ from surefoot.core.errors import InvalidValueError, SurefootError, suggest
 from surefoot.core.types import FloatArray
 from surefoot.problems.calibration.columns import (
     ColumnConstants,
+    UnexplainedError,
     explain_by_contexts,
     find_columns,
 )
@@ -43,6 +44,7 @@ from surefoot.problems.plant.description import (
     PolicyDescription,
     RiseDescription,
 )
+from surefoot.problems.plant.durations import duration_text
 
 __all__ = ["LogRequest", "MissingColumnError", "PlantOfLog", "plant_of_log"]
 
@@ -183,7 +185,7 @@ def plant_of_log(
         repeats=repeats,
         columns=found,
         start=start,
-        not_proved=tuple(_not_proved(plant, log)),
+        not_proved=tuple(_not_proved(plant, log, is_settled=request.settling is not None)),
     )
 
 
@@ -207,15 +209,17 @@ def _check(log: PlantLog, request: LogRequest) -> dict[str, LogColumn]:
                 )
     for name, (low, high) in request.ranges.items():
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise checks.invalid(f"range {name}", "a least and a larger number", (low, high))
+            got = f"{low:g}:{high:g}"
+            raise InvalidValueError(f"range {name} must be a least and a larger number, got {got}")
     if len(log.lines) < _ROWS * len(columns):
         raise InvalidValueError(
             f"the log must have at least {_ROWS} rows per column, {_ROWS * len(columns)} for "
-            f"{len(columns)} columns, got {len(log.lines)}"
+            f"{len(columns)} column{'s'[: len(columns) != 1]}, got {len(log.lines)}"
         )
     if request.start is not None and len(request.start) != len(log.actuators):
         every = ", ".join(actuators)
-        raise checks.invalid("start", f"a number for each of {every}", request.start)
+        got = ", ".join(f"{value:g}" for value in request.start)
+        raise InvalidValueError(f"start must be a number for each of {every}, got {got}")
     for column in columns.values():
         if np.ptp(column.values) == 0 and column.name not in request.given:
             raise InvalidValueError(
@@ -236,7 +240,7 @@ def _describe_rows(log: PlantLog) -> Iterator[str]:
         words.append(f"{what} {names or 'none'}")
     yield f"{log.file}: {'; '.join(words)}"
     if log.backward is not None:
-        yield f"            the time goes back at line {log.backward}: no neighbours there"
+        yield f"            the time does not go on at line {log.backward}: no neighbours there"
 
 
 def _round_of(log: PlantLog, request: LogRequest) -> float:
@@ -323,18 +327,26 @@ def _find_constants(
     report: Callable[[str], None],
     on_step: Callable[[str], None],
 ) -> ColumnConstants | None:
-    """Return the least constants of the columns that move; None where all are given."""
+    """Return the least constants of the columns that move; None where all are given.
+
+    Given ones are compared with the log, too, which may contradict them.
+    """
     columns = [*log.actuators, *log.contexts]
-    if all(column.name in request.given for column in columns):
-        return None
     moving = [k for k, column in enumerate(columns) if np.ptp(column.values) > 0]
     given = {
         at: request.given[columns[k].name]
         for at, k in enumerate(moving)
         if columns[k].name in request.given
     }
+    if not moving:
+        return None
     z = np.column_stack([columns[k].values for k in moving])
-    found = find_columns(z, log.limit.values, error, given=given, on_step=on_step)
+    try:
+        found = find_columns(z, log.limit.values, error, given=given, on_step=on_step)
+    except UnexplainedError as unexplained:
+        raise InvalidValueError(_say_unexplained(log, request, unexplained)) from unexplained
+    if all(column.name in request.given for column in columns):
+        return None
     if found.rows < len(log.lines):
         report(f"{'constants':<12}from {found.rows} of the rows, drawn; all pairs of them")
     followers = explain_by_contexts(log.x, log.c)
@@ -348,6 +360,20 @@ def _find_constants(
         return found
     nowhere = {k: None for k in range(len(columns)) if k not in moving}
     return _spread_out(found, moving, nowhere)
+
+
+def _say_unexplained(log: PlantLog, request: LogRequest, found: UnexplainedError) -> str:
+    """Return which constants that are given the log contradicts, by which lines."""
+    first, second = log.lines[list(found.rows)].tolist()
+    columns = [*log.actuators, *log.contexts]
+    given = ", ".join(
+        f"{c.name}={request.given[c.name]:g}" for c in columns if c.name in request.given
+    )
+    return (
+        f"--constant {given} must explain {log.file}, got lines {first} and {second}, in which "
+        f"{log.limit.name} is {found.apart:.6g} {log.limit.unit} apart, and nothing else explains "
+        "it: a constant is too small"
+    )
 
 
 def _spread_out(
@@ -519,7 +545,7 @@ def _start_constant(
 # --- what is not proved ---------------------------------------------------------------------------
 
 
-def _not_proved(plant: PlantDescription, log: PlantLog) -> Iterator[str]:
+def _not_proved(plant: PlantDescription, log: PlantLog, *, is_settled: bool) -> Iterator[str]:
     """Yield what a description takes on trust, a clause each."""
     limit = plant.limits[0]
     own = (".meter_error", ".start_margin")
@@ -527,14 +553,18 @@ def _not_proved(plant: PlantDescription, log: PlantLog) -> Iterator[str]:
     if numbers:
         s = "s are estimates" if len(numbers) > 1 else " is an estimate"
         yield f"{len(numbers)} constant{s}, what a log shows times a factor"
-    yield "the start's margin, which rests on them"
+    yield f"the start's margin, which rests on {'them' if numbers else 'the constants'}"
     if limit.meter_error.origin == "estimated":
         yield "the meter's error, which stands for a column that is missing"
     yield from _beyond(plant, log)
     if plant.contexts:
         ends = ", ".join(f"{c.name} {c.low:g} to {c.high:g} {c.unit}" for c in plant.contexts)
         yield f"the start, which is played there, while a context is out of range ({ends})"
-    yield "that the limit is convex in the set points, which nothing has tested"
+    shape = "convex" if limit.sense == "at_most" else "concave"
+    yield f"that {limit.name} is {shape} in the set points, which nothing has tested"
+    if not is_settled:
+        length = duration_text(plant.round_minutes)
+        yield f"that it has settled after {length}, which a --step-test would show"
 
 
 def _beyond(plant: PlantDescription, log: PlantLog) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -116,7 +117,7 @@ def read_plant_log(
         minutes = np.array([_to_time(cell, _split(clock[0])[1]) for cell in cells[clock[0]]])
     table = np.column_stack([*numbers.values(), minutes])
     is_whole = np.isfinite(table).all(axis=1)
-    if gaps == "refuse" and not is_whole.all():
+    if not is_whole.all() and (gaps == "refuse" or not is_whole.any()):
         row = int(np.argmin(is_whole))
         header = [*numbers, *clock][int(np.argmin(np.isfinite(table[row])))]
         raise InvalidValueError(_no_number(path, row, header, cells[header][row], header in clock))
@@ -223,8 +224,11 @@ def _name_columns(path: str | Path, values: dict[str, FloatArray]) -> dict[str, 
 
 def _to_time(cell: str, unit: str) -> float:
     """Return a time in minutes; NaN for what is none."""
+    number = to_float(cell)
     if unit in SECONDS:
-        return to_float(cell) * SECONDS[unit] / 60
+        return number * SECONDS[unit] / 60
+    if not math.isnan(number):  # 8 may be a minute or an hour
+        return math.nan
     for read in (datetime.fromisoformat, _time_of_day):
         try:
             moment = read(cell)
@@ -232,7 +236,7 @@ def _to_time(cell: str, unit: str) -> float:
             continue
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return moment.timestamp() / 60
-    return to_float(cell)
+    return math.nan
 
 
 def _time_of_day(cell: str) -> datetime:
@@ -240,7 +244,9 @@ def _time_of_day(cell: str) -> datetime:
 
 
 def _no_number(path: str | Path, row: int, header: str, cell: str, is_time: bool) -> str:
-    what = "a time such as 2026-03-01 14:00" if is_time else "a finite number"
+    what = "a finite number"
+    if is_time:
+        what = "a time such as 2026-03-01 14:00, or a number whose unit the header has, as in t [s]"
     return (
         f"'{path}', line {row + 2}, column {header}: it must be {what}, got {cell!r} (--gaps skip "
         "leaves such rows out)"

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from surefoot.problems.plant.description import ActuatorDescription, ContextDescription
 from surefoot.problems.plant.scaling import snap_to_step
-from surefoot.problems.plant.tables import Mistakes, Table
+from surefoot.problems.plant.tables import Mistakes, Table, as_number
 
-__all__ = ["is_unit", "per_minute", "read_actuator", "read_context", "read_unit"]
+__all__ = [
+    "LONGEST_NODE",
+    "is_unit",
+    "per_minute",
+    "read_actuator",
+    "read_context",
+    "read_unit",
+]
 
 LONGEST_UNIT = 20
+LONGEST_NODE = 200
 
 
 def is_unit(text: str) -> bool:
@@ -39,13 +47,14 @@ def _read_range(table: Table, unit: str) -> tuple[float, float] | None:
 
 def read_context(table: Table) -> ContextDescription | None:
     """Return a context; None if it has mistakes, which are in the table."""
-    table.check_keys(("unit", "range", "changes"))
+    table.check_keys(("unit", "range", "changes", "node"))
     unit = read_unit(table)
     ends = _read_range(table, unit)
     changes = table.number("changes", per_minute(unit), " >= 0")
+    node = table.text("node", LONGEST_NODE)
     if not unit or ends is None:
         return None
-    return ContextDescription(str(table.path[-1]), unit, *ends, changes)
+    return ContextDescription(str(table.path[-1]), unit, *ends, changes, node)
 
 
 def per_minute(unit: str) -> str:
@@ -60,19 +69,20 @@ def read_actuator(table: Table, minutes: float | None) -> ActuatorDescription | 
         table: of its keys.
         minutes: the length of a round; None if it is wrong.
     """
-    table.check_keys(("unit", "range", "start", "ramp", "step", "off"))
+    table.check_keys(("unit", "range", "start", "ramp", "step", "off", "node"))
     unit = read_unit(table)
     ends = _read_range(table, unit)
     off = _read_off(table, unit, ends)
     ramp = table.number("ramp", per_minute(unit), " > 0")
     step = _read_step(table, unit, ends)
     start = _read_start(table, unit, ends, step, can_be_off=off is not None)
+    node = table.text("node", LONGEST_NODE)
     if ramp is not None and minutes is not None:
         _check_ramp(table, unit, ramp, minutes, step, None if off is None else ends)
     if not unit or ends is None or start is None:
         return None
     return ActuatorDescription(
-        str(table.path[-1]), unit, *ends, start, ramp, step, can_be_off=off is not None
+        str(table.path[-1]), unit, *ends, start, ramp, step, can_be_off=off is not None, node=node
     )
 
 
@@ -114,13 +124,15 @@ def _read_start(
     *,
     can_be_off: bool,
 ) -> float | None:
-    """Return the safe set point."""
+    """Return the safe set point; what is wrong with ``off`` is said there, and not again."""
     if not table.require("start", "the safe set point"):
         return None
     start = table.number("start", unit)
     if start is None or ends is None:
         return start
-    if not (ends[0] <= start <= ends[1] or (can_be_off and start == 0)):
+    if table.has("off") and start in (0.0, as_number(table.values["off"])):
+        return start
+    if not ends[0] <= start <= ends[1]:
         rule = f"in its range {_range_text(ends, unit)}"
         table.reject("start", f"0 or {rule}" if can_be_off else rule)
         return None

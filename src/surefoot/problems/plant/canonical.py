@@ -2,8 +2,8 @@
 
 The data are the tables of a plant file, with three differences: actuators, contexts and limits are
 lists, because their order is that of an action's entries, with the name in each; a constant always
-is a table; and ``round`` is a number of minutes. Name, journal and service are left out, because no
-action depends on them.
+is a table; and ``round`` is a number of minutes. Name, journal, service and nodes are left out,
+because no action depends on them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from surefoot.problems.plant.description import (
 from surefoot.problems.plant.grammar import KINDS, VERSION, read_plant_table
 from surefoot.problems.plant.tables import Mistakes, PlantFileError, Table
 
-__all__ = ["check_description", "difference_of", "plant_data", "plant_from_data"]
+__all__ = ["check_description", "difference_of", "plant_data", "plant_from_data", "take_rest"]
 
 Difference: TypeAlias = tuple[str, Data, Data]
 """A path, the value of before and that of after; None where there is none."""
@@ -182,7 +182,32 @@ def check_description(plant: PlantDescription) -> None:
 def _bare(plant: PlantDescription) -> PlantDescription:
     """Return a plant without what is no part of its data."""
     members = {name: _bare(member) for name, member in plant.members.items()}
-    return replace(plant, name="", journal=None, service=ServiceDescription(), members=members)
+    plant = replace(plant, name="", journal=None, service=ServiceDescription(), members=members)
+    return _at_nodes(plant, {})
+
+
+def take_rest(plant: PlantDescription, file: PlantDescription) -> PlantDescription:
+    """Return a plant from plain data, with what its file has besides.
+
+    Args:
+        plant: from data.
+        file: from the file: name, journal, service and nodes are those of it.
+    """
+    nodes = {part.name: part.node for part in file.actuators}
+    nodes |= {part.name: part.node for part in file.contexts}
+    nodes |= {part.name: part.node for part in file.limits}
+    plant = replace(plant, name=file.name, journal=file.journal, service=file.service)
+    return _at_nodes(plant, nodes)
+
+
+def _at_nodes(plant: PlantDescription, nodes: Mapping[str, str | None]) -> PlantDescription:
+    """Return a plant whose parts are at the nodes of their names, and at none without one."""
+    return replace(
+        plant,
+        actuators=tuple(replace(part, node=nodes.get(part.name)) for part in plant.actuators),
+        contexts=tuple(replace(part, node=nodes.get(part.name)) for part in plant.contexts),
+        limits=tuple(replace(part, node=nodes.get(part.name)) for part in plant.limits),
+    )
 
 
 def _by_names(data: Any, path: tuple[str, ...], mistakes: Mistakes) -> Any:

@@ -33,6 +33,7 @@ def check_parts(
         has_slopes: whether every round reports the slopes of the limits.
     """
     limits, contexts = tables["limit"], tables["context"]
+    _check_nodes(tables["actuator"])
     slow = _find_ramp(actuators, minutes)
     changing = next((limit for limit in limits.values() if _changes(limit)), None)
     for limit in limits.values():
@@ -47,6 +48,16 @@ def check_parts(
     _check_contexts(contexts, ramp)
     if contexts or changing is not None:
         _check_return_path(tables, ramp, changing)
+
+
+def _check_nodes(actuators: Mapping[str, Table]) -> None:
+    """Add two actuators that one set point would move."""
+    owners: dict[str, Table] = {}
+    for table in actuators.values():
+        node = table.values.get("node")
+        if isinstance(node, str) and owners.setdefault(node, table) is not table:
+            text = f"must be another node: {path_text(owners[node].path)} has it"
+            table.mistakes.add((*table.path, "node"), text)
 
 
 def _find_ramp(

@@ -55,6 +55,7 @@ class ActuatorDescription:
         ramp: how far it may move per minute; None for any distance.
         step: set points are whole multiples of it; None for all.
         can_be_off: whether it may be 0, too, below its range.
+        node: where a field bus has it; None unless given.
     """
 
     name: str
@@ -65,6 +66,7 @@ class ActuatorDescription:
     ramp: float | None = None
     step: float | None = None
     can_be_off: bool = False
+    node: str | None = None
 
     def largest_step(self, minutes: float) -> float | None:
         """Return how far it may move in a round; None where its ramp allows the whole range.
@@ -87,6 +89,7 @@ class ContextDescription:
         low: the least value; what is below counts as not reported.
         high: the largest, likewise.
         changes: how far it moves per minute at most; None if unknown.
+        node: where a field bus has it; None unless given.
     """
 
     name: str
@@ -94,6 +97,7 @@ class ContextDescription:
     low: float
     high: float
     changes: float | None = None
+    node: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class LimitDescription:
         is_convex: whether the excess over the limit is convex in the set points.
         rise: per context, how the value moves with it.
         changes: how much the value moves by itself per minute at most.
+        node: where a field bus has its reading; None unless given.
     """
 
     name: str
@@ -144,6 +149,7 @@ class LimitDescription:
     is_convex: bool = True
     rise: Mapping[str, RiseDescription] = field(default_factory=dict)
     changes: PlantConstant | None = None
+    node: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

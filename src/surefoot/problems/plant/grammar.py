@@ -180,7 +180,7 @@ def _is_of_this_version(top: Table) -> bool:
         value = top.values["surefoot"]
         if value == VERSION and isinstance(value, int) and not isinstance(value, bool):
             return True
-        top.reject("surefoot", f"{VERSION}, the version of this grammar")
+        top.reject("surefoot", f"{VERSION}, the version of this grammar", exact=True)
     return not top.has("surefoot")
 
 

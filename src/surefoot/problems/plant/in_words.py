@@ -5,7 +5,9 @@ units shows there. With the margin m, G and a of :mod:`surefoot.problems.plant.s
 m/(G a) in the units of the actuator. Where the true constant allows r of the range, one that is 100
 times too large allows r/100, and is named if that is below 2 %; one that is 100 times too small
 allows 100 r, and is named if that is above ten times the range. So an error of 100 is named either
-way if r is from 10 % to 200 %.
+way if r is from 10 % to 200 %. Of several limits the one that allows least decides the step, and
+hides another that is 100 times too flat: that one is named by itself, where no actuator that
+crosses its range uses a tenth of its margin.
 """
 
 from __future__ import annotations
@@ -82,14 +84,25 @@ def find_first_steps(plant: PlantDescription) -> tuple[FirstStep, ...]:
 
 
 def needs_confirmation(plant: PlantDescription) -> bool:
-    """Return whether a first step is marked as slow or as too flat, of the plant or of a member.
+    """Return whether a step or a limit is marked as slow or too flat, of the plant or a member.
 
     Args:
         plant: the description.
     """
     plants = plant.members.values() or (plant,)
     steps = [step for each in plants for step in find_first_steps(each)]
-    return any(step.is_slow or step.is_flat for step in steps)
+    is_flat = any(_find_flat_limits(each) for each in plants)
+    return is_flat or any(step.is_slow or step.is_flat for step in steps)
+
+
+def _find_flat_limits(plant: PlantDescription) -> dict[str, float]:
+    """Return those of several limits that are too flat, with the share of the margin in use."""
+    shares = {}
+    for limit in plant.limits if len(plant.limits) > 1 else ():
+        steep = limit.steepness or {}
+        ways = [steep[a.name].value * (a.high - a.low) for a in plant.actuators if a.name in steep]
+        shares[limit.name] = max(ways, default=0.0) / limit.start_margin.value
+    return {name: share for name, share in shares.items() if 0 < share < 1 / FLAT}
 
 
 def plausibility(plant: PlantDescription) -> list[str]:
@@ -124,6 +137,11 @@ def _lines_of(plant: PlantDescription) -> Iterator[str]:
     width = max(8, *(len(step.actuator.name) for step in steps))
     for step in steps:
         yield f"  {step.actuator.name:<{width}} {_describe_step(step, plant)}"
+    flat = _find_flat_limits(plant)
+    for limit in plant.limits:
+        if limit.name in flat:
+            words = _describe_flat(flat[limit.name], limit, plant)
+            yield f"  {'too flat':<{width}} {limit.name}: {words}"
     meters = "; ".join(_describe_meter(limit, plant) for limit in plant.limits)
     yield f"  {'meter':<{width}} {meters}"
     if plant.contexts:
@@ -220,6 +238,15 @@ def _describe_meter(limit: LimitDescription, plant: PlantDescription) -> str:
     text = f"{error:.3g} {limit.unit} is {_percent(share)} of the start's margin"
     mark = ", noisy: is a better meter or a safer start at hand?" if share > NOISY else ""
     return f"{_of(limit, plant)}{text}{mark}"
+
+
+def _describe_flat(share: float, limit: LimitDescription, plant: PlantDescription) -> str:
+    """Return why a limit is too flat, among others that are not."""
+    units = dict.fromkeys(f"{limit.unit} per {each.unit}" for each in plant.actuators)
+    return (
+        f"no actuator that crosses its range uses more than {_percent(share)} of its start's "
+        f"margin: is its steepness in {' and '.join(units)}?"
+    )
 
 
 def _describe_contexts(limit: LimitDescription, plant: PlantDescription) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias, cast
 
-from surefoot.problems.plant.actuator_keys import per_minute, read_unit
+from surefoot.problems.plant.actuator_keys import LONGEST_NODE, per_minute, read_unit
 from surefoot.problems.plant.description import (
     ConstantOrigin,
     LimitDescription,
     PlantConstant,
     RiseDescription,
 )
-from surefoot.problems.plant.tables import Sign, Table
+from surefoot.problems.plant.tables import Sign, Table, some_of
 
 __all__ = ["Units", "read_limit"]
 
@@ -29,6 +29,7 @@ _LIMIT = (
     "convex",
     "rise",
     "changes",
+    "node",
 )
 
 
@@ -55,6 +56,7 @@ def read_limit(table: Table, units: Mapping[str, Units]) -> LimitDescription | N
     curvature = _read_per_actuator(table, "curvature", unit, actuators)
     violations = _read_violations(table)
     rise = _read_rise(table, unit, units["context"])
+    node = table.text("node", LONGEST_NODE)
     if not unit or bound is None or error is None or margin is None:
         return None
     return LimitDescription(
@@ -70,6 +72,7 @@ def read_limit(table: Table, units: Mapping[str, Units]) -> LimitDescription | N
         is_convex=is_convex is not False,
         rise=rise,
         changes=changes,
+        node=node,
     )
 
 
@@ -118,7 +121,7 @@ def _check_kind(table: Table) -> None:
 
 
 def _list(words: Iterable[str]) -> str:
-    *first, last = words
+    *first, last = some_of(words)
     return f"{', '.join(first)} and {last}" if first else last
 
 

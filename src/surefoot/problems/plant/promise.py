@@ -152,12 +152,15 @@ def proof_of(
     scaling = Scaling(plant, factor)
     is_one = one_limit or not has_rows(plant)
     hidden = tuple(_list_hidden(scaling, is_one=is_one))
+    sizes = ", ".join(hidden)
+    if is_one and len(hidden) > 1:
+        sizes += "; the largest counts for all, which are one limit for the rule"
     return PlantProof(
         statements=tuple(_state(plant, scaling)),
         theorem=_name_theorems(plant, scaling, one_limit=one_limit),
         premises=tuple(_list_premises(plant)),
         constants=tuple(_list_constants(plant, factor)),
-        if_wrong=tuple(_state_recovery(plant, scaling, left, hidden)),
+        if_wrong=tuple(_state_recovery(plant, scaling, left, sizes)),
         not_covered=tuple(_list_uncovered(plant, scaling, hidden)),
     )
 
@@ -259,7 +262,7 @@ def _use(
 
 
 def _state_recovery(
-    plant: PlantDescription, scaling: Scaling, left: int, hidden: Sequence[str]
+    plant: PlantDescription, scaling: Scaling, left: int, sizes: str
 ) -> Iterator[str]:
     """Yield what holds if a constant is wrong: Theorem Recovery."""
     policy = plant.policy.on_contradiction
@@ -278,7 +281,7 @@ def _state_recovery(
         end = f"and up to {way - 1} more follow {which} on the way to the start"
     yield (
         f"{wrong}: at most {rounds} outside by more than twice the meter error "
-        f"({', '.join(hidden)}), {end} (Theorem Recovery)."
+        f"({sizes}), {end} (Theorem Recovery)."
     )
     contexts = ", start_margin and reported contexts" if plant.contexts else " and start_margin"
     yield f"That rests on the meter_error{contexts}."

@@ -3,14 +3,15 @@ r"""Larger constants after a contradiction, a bounded number of times.
 After a contradiction the plant is at its start, which is safe by its margin and no other constant.
 Then every constant that is not proved is multiplied by a larger factor, and the plant begins anew.
 
-**Theorem (Recovery).** *Let the proved constants, the meter errors, the margins of the start and
-the reported contexts be right, and let* :math:`\lambda^* \ge 1` *be the least factor with which the
-other constants are. Factors begin at 1 and are at least doubled, k times at the most. Then (a)
-there are at most* :math:`\min(k + 1, \lceil\log_2\lambda^*\rceil)` *contradictions in all time. (b)
-Without a ramp every measured round beyond a limit by more than twice its meter error is one of
-them, and no two of these follow each other. (c) With a ramp of N rounds from the farthest action to
-the start, at most N more rounds follow each. (d) Once the factor is at least* :math:`\lambda^*`\ *,
-or after the k + 1st contradiction, no round is beyond.*
+**Theorem (Recovery).** *Let the proved constants, the meter errors, the margins of the start, the
+reported contexts and how fast these change be right, and let* :math:`\lambda^* \ge 1` *be the least
+factor with which the other constants are. Let nobody else choose set points. Factors begin at 1 and
+are at least doubled, k times at the most. Then (a) there are at most* :math:`\min(k + 1,
+\lceil\log_2\lambda^*\rceil)` *contradictions in all time. (b) Without a ramp every measured round
+beyond a limit by more than twice its meter error is one of them, and no two of these follow each
+other. (c) With a ramp of N rounds from the farthest action to the start, at most N more rounds
+follow each. (d) Once the factor is at least* :math:`\lambda^*`\ *, or after the k + 1st
+contradiction, no round is beyond.*
 
 *Proof.* A contradiction is an observation that is impossible if the constants in use are right, so
 it happens with a factor below :math:`\lambda^*` alone. The j-th comes with a factor of at least
@@ -22,7 +23,8 @@ margin. (c) Only rounds on the way are added. (d) No contradiction can follow, a
 constants every certificate is right. ∎
 
 It says nothing of how far beyond the limit such a round is, of rounds that nobody measured, nor of
-anything if the margin of the start is wrong.
+anything if the margin of the start is wrong. How fast a context changes is no constant of a limit,
+and no factor enlarges it: a context that jumps uses a recovery up, and mends nothing.
 
 **A factor that readings prove.** With :math:`r_\lambda` the rise of g that a factor allows between
 two readings, :math:`g' - g - 2e \le r_{\lambda^*}`\ . That is affine in the factor, so two readings

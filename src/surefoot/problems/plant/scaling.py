@@ -67,7 +67,6 @@ __all__ = ["Scaling", "largest_of", "snap_to_step"]
 
 FAR = 2.0**10
 """Readings are no further from their limit than this times its size and margin."""
-_FLOOR = 0.01
 _UP = 1.0 + 2.0**-50
 """Above the rounding of a few operations."""
 
@@ -80,6 +79,8 @@ class Scaling:
         plant: the description.
         factor: on every constant that a recovery may enlarge: all but proved ones, meter errors
             and margins of the start.
+        floor: the least effect of an actuator across its range that scales count with, as a part
+            of the largest: one that moves no limit has a range, too.
 
     Example:
         >>> from surefoot.problems.plant.description import ActuatorDescription, LimitDescription
@@ -97,6 +98,7 @@ class Scaling:
 
     plant: PlantDescription
     factor: float = 1.0
+    floor: float = 0.01
 
     # --- scales ----------------------------------------------------------------------------------
 
@@ -112,7 +114,7 @@ class Scaling:
         margins = np.array([limit.start_margin.value for limit in self.plant.limits])
         effects = self._find_effects(margins)
         widest = float((effects * ranges).max()) or 1.0
-        effects = np.maximum(effects, _FLOOR * widest / ranges)
+        effects = np.maximum(effects, self.floor * widest / ranges)
         # The first of the widest, whatever rounding says of equals.
         first = int((effects * ranges >= (1.0 - 2.0**-30) * (effects * ranges).max()).argmax())
         powers = np.round(np.log2(effects / effects[first])).astype(int)

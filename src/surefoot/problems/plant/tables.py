@@ -16,13 +16,15 @@ from surefoot.core.errors import SurefootError, nearest_word
 from surefoot.core.toml import KeyPath, line_of, path_text, toml_text
 from surefoot.problems.plant.durations import number_text, parse_duration
 
-__all__ = ["Mistake", "Mistakes", "PlantFileError", "Sign", "Table"]
+__all__ = ["Mistake", "Mistakes", "PlantFileError", "Sign", "Table", "some_of"]
 
 LARGEST, SMALLEST = 1e20, 1e-20
 """Numbers of a plant are of a size between these, or 0: their products are far from overflow."""
 MOST = 100
 """So many mistakes are named; of others their number."""
 _LONGEST_KEY = 40
+_NAMED = 20
+"""So many names are in a sentence."""
 
 Sign: TypeAlias = Literal["", " >= 0", " > 0"]
 """What a number must be, in words."""
@@ -36,7 +38,7 @@ class PlantFileError(SurefootError, ValueError):
     """
 
     def __init__(self, mistakes: Iterable[str]) -> None:
-        self.mistakes = tuple(mistakes)
+        self.mistakes: tuple[str, ...] = tuple(mistakes)
         super().__init__("\n".join(self.mistakes))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -130,9 +132,17 @@ class Table:
         """Return whether the key is there."""
         return key in self.values
 
-    def reject(self, key: str, rule: str, hint: str = "") -> None:
-        """Say that the value of a key must be something else."""
-        value = show(self.values[key])
+    def reject(self, key: str, rule: str, hint: str = "", *, exact: bool = False) -> None:
+        """Say that the value of a key must be something else.
+
+        Args:
+            key: the key.
+            rule: what its value must be.
+            hint: is put behind the sentence.
+            exact: whether 1.0 is not shown as 1, where that is what is wrong with it.
+        """
+        value = self.values[key]
+        value = repr(value) if exact and isinstance(value, float) else show(value)
         self.mistakes.add((*self.path, key), f"must be {rule}, got {value}{hint}")
 
     def say(self, text: str, key: str | None = None) -> None:
@@ -158,7 +168,8 @@ class Table:
             near = nearest_word(word, names) if len(word) <= _LONGEST_KEY else None
             if near is not None:
                 self.meant.add(near)
-            end = f"did you mean {near}?" if near else f"{others} {', '.join(names) or 'nothing'}"
+            known = ", ".join(some_of(names)) or "nothing"
+            end = f"did you mean {near}?" if near else f"{others} {known}"
             self.say(f"has {path_text((_cut(word),))}: {end}", word)
 
     def require(self, key: str, what: str = "") -> bool:
@@ -213,7 +224,7 @@ class Table:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
         if self.has(key):
-            self.reject(key, f"a whole number from {least} to {most:,}")
+            self.reject(key, f"a whole number from {least} to {most:,}", exact=True)
         return None
 
     def text(self, key: str, longest: int = 100) -> str | None:
@@ -272,11 +283,27 @@ def as_number(value: object) -> float | None:
         return math.inf
 
 
+def some_of(names: Iterable[str]) -> list[str]:
+    """Return names for a sentence: the first of them, and how many others there are.
+
+    >>> some_of("abc"), some_of(map(str, range(2_000)))[-2:]
+    (['a', 'b', 'c'], ['19', '1,980 others'])
+    """
+    names = list(names)
+    others = len(names) - _NAMED
+    return names if others <= 0 else [*names[:_NAMED], f"{others:,} others"]
+
+
 def show(value: object) -> str:
     """Return a value in a few words."""
     number = as_number(value)
+    if number is not None and math.isfinite(number):
+        return number_text(number)
+    if isinstance(value, int) and number is not None:
+        digits = int(value.bit_length() * math.log10(2)) + 1
+        return f"a whole number of about {digits} digits"
     if number is not None:
-        return number_text(number) if math.isfinite(number) else repr(number)
+        return repr(number)
     if isinstance(value, Mapping):
         return "a table"
     if isinstance(value, list | tuple):

@@ -103,6 +103,7 @@ def _actuator_pairs(actuator: ActuatorDescription) -> dict[str, str]:
         "start": number_text(actuator.start),
         "ramp": _number(actuator.ramp),
         "step": _number(actuator.step),
+        "node": _text(actuator.node),
     }
     return _without_none(pairs)
 
@@ -111,11 +112,16 @@ def _number(number: float | None) -> str | None:
     return None if number is None else number_text(number)
 
 
+def _text(text: str | None) -> str | None:
+    return None if text is None else toml_text(text)
+
+
 def _context_pairs(context: ContextDescription) -> dict[str, str]:
     pairs = {
         "unit": toml_text(context.unit),
         "range": f"[{number_text(context.low)}, {number_text(context.high)}]",
         "changes": _number(context.changes),
+        "node": _text(context.node),
     }
     return _without_none(pairs)
 
@@ -144,6 +150,7 @@ def _limit_pairs(limit: LimitDescription, plant: PlantDescription) -> dict[str, 
     if rises:
         pairs |= _inline("rise", rises, per_context)
     pairs["changes"] = None if limit.changes is None else _constant_text(limit.changes)
+    pairs["node"] = _text(limit.node)
     return _without_none(pairs)
 
 
@@ -233,6 +240,7 @@ def _limit_values(limit: LimitDescription) -> dict[str, str]:
         "unknown": None if limit.violations is None else f"{{ violations = {limit.violations} }}",
         "convex": "true" if limit.is_convex else "false",
         "changes": None if limit.changes is None else _constant_text(limit.changes),
+        "node": _text(limit.node),
     }
     for key, constants in (("steepness", limit.steepness), ("curvature", limit.curvature)):
         each = (constants or {}).items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -127,15 +127,19 @@ class LeaderFollower(Certified):
         proposer = Leader(
             domain=domain, cuts=cuts, leader=leader, strong_convexity=strong_convexity
         )
-        errors = ErrorBounds(
-            value_error=value_error,
-            slope_error=slope_error,
-            drift=drift,
-            evaluation_error=evaluation_error,
-        ).errors
-        knowledge: Knowledge
         slope_bound: Any = G_g
-        if isinstance(G_g, list | tuple) or np.ndim(G_g):
+        has_rows = isinstance(G_g, list | tuple) or bool(np.ndim(slope_bound))
+        bounds = {
+            "value_error": value_error,
+            "slope_error": slope_error,
+            "drift": drift,
+            "evaluation_error": evaluation_error,
+        }
+        if has_rows:
+            _refuse_lists(bounds | {"start_bound": start_bound})
+        errors = ErrorBounds(**bounds).errors
+        knowledge: Knowledge
+        if has_rows:
             knowledge = _hull_per_limit(G_g, domain, reach, start_bound, errors, context)
         elif context is None:
             knowledge = LipschitzHull(
@@ -264,6 +268,18 @@ class LeaderFollower(Certified):
             start_bound=start_bound,
         )
         return Tuned(cls.of(Leader(domain=domain), known.knowledge), known.promise)
+
+
+def _refuse_lists(given: Mapping[str, object]) -> None:
+    """Raise for a bound per limit: those of the constructor are for each of the limits."""
+    for name, value in given.items():
+        if isinstance(value, list | tuple | np.ndarray) and np.ndim(value):
+            rule = (
+                "one number, which is right for every limit: take the largest, or the parts, "
+                "Certified(proposer=Leader(...), knowledge=Together(rows=...)) with a "
+                "LipschitzHull for each limit"
+            )
+            raise checks.invalid(name, rule, value)
 
 
 def _hull_per_limit(
