@@ -338,6 +338,15 @@ class Found:
         d: the length of an action.
     """
 
+    weights: Array
+    centres: Array
+    rooms: Array
+    used: int
+    near: int
+    away: int
+    normals: Array
+    heights: Array
+
     def __init__(self, count: int, d: int) -> None:
         self.weights = np.zeros((FIRST + USED + NEAR, count))
         self.centres = np.zeros((FIRST + USED + NEAR, d))

@@ -14,7 +14,7 @@ from surefoot.core.types import Array
 
 
 def project_halfspaces(
-    excess: Array, rows: Array, tolerance: float, longest: float
+    excess: Array, rows: Array, tolerance: float, longest: float, guess: Array | None = None
 ) -> tuple[Array, Array] | None:
     r"""Return the shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
 
@@ -28,6 +28,7 @@ def project_halfspaces(
         rows: s, ``(m, d)``.
         tolerance: in the unit of the excess.
         longest: the largest accepted :math:`\sum_i z_i\|s_i\|`; the rounding of q grows with it.
+        guess: which rows are likely to be active: if they are, nothing is searched.
 
     Returns:
         q and z; None if no answer passes the check.
@@ -46,18 +47,38 @@ def project_halfspaces(
         return None
     scale = np.where(cuts, norms, 1.0)
     unit, v = rows / scale[:, None], np.where(cuts, excess, -1.0) / scale
+
+    def answer(active: Array | list[int]) -> tuple[Array, Array] | None:
+        z = np.zeros(len(v))
+        z[active] = _multipliers(unit[active], v[active])
+        if float(z.sum()) > longest:
+            return None
+        q, z = -(z @ unit), z / scale
+        after = excess + rows @ q
+        if (after > tolerance).any() or (after[z > 0] < -tolerance).any():
+            return None
+        return q, z
+
+    if guess is not None:
+        likely = _drop_idle(unit, v, np.flatnonzero(guess & cuts))
+        if (found := answer(likely)) is not None:
+            return found
     active = _find_active(unit, v, ACTIVE_SHARE * tolerance / float(scale.max()))
-    if active is None:
-        return None
-    z = np.zeros(len(v))
-    z[active] = _multipliers(unit[active], v[active])
-    if float(z.sum()) > longest:
-        return None
-    q, z = -(z @ unit), z / scale
-    after = excess + rows @ q
-    if (after > tolerance).any() or (after[z > 0] < -tolerance).any():
-        return None
-    return q, z
+    return None if active is None else answer(active)
+
+
+def _drop_idle(unit: Array, v: Array, active: Array) -> Array:
+    """Return those of some rows that are left when rows with a negative multiplier are dropped."""
+    while len(active):
+        rows = unit[active]
+        try:
+            z = np.linalg.solve(rows @ rows.T, v[active])
+        except np.linalg.LinAlgError:  # dependent rows: a search sorts them out
+            break
+        if z.min() >= 0.0:
+            break
+        active = active[z > 0.0]
+    return active
 
 
 def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
