@@ -208,7 +208,7 @@ class Keeper:
                 nearest to the proposal (:mod:`surefoot.adapters._metric`); None for Euclid's.
             context: that of the next action, of a filter in contexts.
         """
-        target, margin, broken = flat(proposal), self.margin, ""
+        target, margin, violation = flat(proposal), self.margin, ""
         if metric is not None:
             metric = check_metric(metric, len(target))
             metric = None if metric.min() == 1.0 else metric
@@ -216,7 +216,7 @@ class Keeper:
             self.check_convex()
         if g is not None:
             g, s = self.read(g, s)
-            broken = self.find_violation(g, value_error)
+            violation = self.find_violation(g, value_error)
             if self.length > 0 and not self.filter.knowledge.makes_room:
                 ahead = not np.any(margin)
                 rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
@@ -232,8 +232,8 @@ class Keeper:
         if metric is not None and not bool((state.x == target).all()):
             take = partial(self._take, feedback)
             state, info = take_in_metric(take, (state, info), self.played, target, metric)
-        if broken and not info.contradictions:
-            info = info._replace(suspects=(lambda: (broken,),))
+        if violation and not info.contradictions:
+            info = info._replace(suspects=(lambda: (violation,),))
         self.alarm.emit(info)
         point = freeze(flat(state.x.astype(self.dtype)))
         self.is_cut = bool((state.x != target).any())
@@ -280,8 +280,8 @@ class Keeper:
             return ""
         if not np.linalg.norm(self.played - self.state.x) <= self.length:
             return ""  # the host has moved since
-        told = Feedback(None, g, None, value_error=value_error)
-        errors = knowledge.errors.of_round(told)
+        feedback = Feedback(None, g, None, value_error=value_error)
+        errors = knowledge.errors.of_round(feedback)
         least, _ = knowledge.bound_reading(g, errors)
         if not least > errors.evaluation + 2.0**-20 * float(np.max(self.margin)):  # its rounding
             return ""
@@ -428,8 +428,9 @@ def allow_rounding(filter: Certified, length: float) -> Certified:  # noqa: A002
     knowledge = filter.knowledge
     if not length or not (knowledge.makes_room or knowledge.bounds_start):
         return filter
-    rounded: Certified = filter.of(filter.proposer, knowledge.rounded(length), filter.ramp)
-    return rounded
+    knowledge = knowledge.with_rounding(length)
+    result: Certified = filter.of(filter.proposer, knowledge, filter.ramp)
+    return result
 
 
 def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False) -> None:  # noqa: A002

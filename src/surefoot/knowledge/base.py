@@ -293,7 +293,7 @@ class Knowledge(Declared):
             )
         return self
 
-    def rounded(self, length: float) -> Knowledge:
+    def with_rounding(self, length: float) -> Knowledge:
         """Return the knowledge for a host that plays actions within a length of certified ones.
 
         The host adds the rise over the length to g, unless the knowledge ``makes_room`` itself.

@@ -386,11 +386,11 @@ class UnknownConstant(Knowledge):
         """Return the region for the value used for the constant; or one that needs none."""
         if not self.rounding:
             return self._region(memory, errors)
-        played = self.find_played(memory, errors)
+        way_back = self.find_played(memory, errors)
         if memory.back:
-            return played
-        raised = memory._replace(part=self._raise(memory.part, memory.used))
-        return OrPlayed(self._region(raised, errors), played)
+            return way_back
+        memory = memory._replace(part=self._raise(memory.part, memory.used))
+        return OrPlayed(self._region(memory, errors), way_back)
 
     def _region(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return what is certified if nothing is rounded."""
@@ -466,7 +466,7 @@ class UnknownConstant(Knowledge):
         x, upper = reading.x, float(reading.g + reading.errors.value)
         return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
 
-    def rounded(self, length: float) -> Knowledge:
+    def with_rounding(self, length: float) -> Knowledge:
         """Return the knowledge for a host that plays actions within a length of certified ones."""
         return replace(self, rounding=length)
 
@@ -505,12 +505,12 @@ class OrPlayed(Recertified):
 
 def raise_values(part: Memory, margin: float) -> Memory:
     """Return a memory of readings, each higher by a margin."""
-    raised = {}
+    changes = {}
     for name in ("last", "anchor", "start", "ladder"):
         reading = getattr(part, name, None)
         if reading is not None:
-            raised[name] = reading._replace(value=reading.value + margin)
-    return part._replace(**raised)
+            changes[name] = reading._replace(value=reading.value + margin)
+    return part._replace(**changes)
 
 
 class HullOnDomain(LipschitzHull):
@@ -687,8 +687,8 @@ class EstimatedHull(UnknownConstant):
         """Return the readings of g plus its rise; with a largest violation, that of any g."""
         steepest = used if self.largest_violation is None else self.largest_G_g
         assert steepest is not None
-        raised: HullMemory = raise_values(part, steepest * self.rounding)
-        return raised
+        memory: HullMemory = raise_values(part, steepest * self.rounding)
+        return memory
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return contradictions to the largest constant; without one, to the ball and convexity."""
