@@ -251,6 +251,10 @@ def test_nothing_that_was_not_certified_or_checked_is_called_proved(desk):
                 speed = loop.ask()["speed"]
                 loop.tell(readings={"pressure": pressure_at(speed)}, wanted={"speed": 25.0})
         page = page_of(desk, name)
+        counts = re.search(r"Certified before they were used: (.*?)\.", page.words)[1]
+        assert " of 6 set points" in counts
+        each = [int(count) for count in re.findall(r"(?:^|: )(\d+)", counts)]
+        assert sum(each) == 6  # each round is counted once
         assert re.search(
             rf'<span class="badge [a-z-]+">{words}</span> <span class="by"', page.source
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,7 @@ from surefoot.core.types import Certificate, facts_of, limit_of
 from surefoot.guarantees import Breach, Guarantee, Promises, Safety, explain_nothing
 from surefoot.guarantees.promise import NO_PROMISES
 from surefoot.knowledge import Errors, Estimate
-
-if TYPE_CHECKING:
-    from surefoot.problems.plant import PlantProof
+from surefoot.problems import plant as plants  # whose names load when they are used
 
 __all__ = ["Explanation", "explain"]
 
@@ -60,7 +58,7 @@ class Explanation:
     slack: float | None
     feasibility_step: bool | None
     bound: float | None
-    guarantee: Guarantee | Safety | PlantProof | None
+    guarantee: Guarantee | Safety | plants.PlantProof | None
     regret_bound: float | None
     broken: tuple[Breach, ...]
     errors: Errors | None = None

@@ -194,7 +194,7 @@ class Plant:
 
     @property
     def machine(self) -> Machine:
-        """What is known of it: units, constants and recoveries; an amendment replaces it."""
+        """The units, the constants and the recoveries; an amendment replaces them."""
         return self._machine
 
     @property

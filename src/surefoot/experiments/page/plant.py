@@ -222,6 +222,9 @@ def _count(record: Any, verdict: Any) -> Iterator[str]:
         words += f"; refuted by their own reading: {verdict.refuted:,}"
     if verdict.unchecked:
         words += f"; not checked: {verdict.unchecked:,}"
+    counted = verdict.certified + verdict.starts + verdict.refuted + verdict.unchecked
+    if counted < n:
+        words += f"; not certified: {n - counted:,}"
     yield f"{words}."
     if verdict.sentence:
         yield f"The checker says: {verdict.sentence}."
