@@ -510,7 +510,11 @@ def by_gymnasium(names: Sequence[str]) -> Cell:
             told = {"constraint_value": g, "constraint_subgradient": np.array(slope)}
             return np.zeros(2), -game.plant.cost(x), False, False, told
 
-    env = SafeAction(Cable(), player, START, action_only=True)
+    cable = Cable()
+    claim: dict[str, Any] = {"action_only": True}
+    if "context" in names:
+        claim = {"context": lambda seen, info: [game.plant.context(cable.t + 1)]}
+    env = SafeAction(cable, player, START, **claim)
     env.reset(seed=0)
     for _ in range(ROUNDS):
         env.step(np.array([0.6, 0.8]))

@@ -1,5 +1,6 @@
 """The margin for a host that plays rounded copies of certified points."""
 
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from surefoot import Ball, Feedback, SafetyFilter
 from surefoot.adapters._keeper import (
     Keeper,
     cast_length,
+    check_rounded,
     grow_state,
     pack_state,
     unpack_state,
@@ -22,10 +24,12 @@ from surefoot.knowledge import (
     Curvature,
     CurvatureRows,
     Errors,
+    EstimatedCurvature,
     EstimatedHull,
     LipschitzHull,
     Together,
 )
+from surefoot.knowledge.base import Reading
 from surefoot.problems.constraints import L2Norm, QuadraticForm
 from surefoot.proposers.proposals import Proposals
 from surefoot.rules import LeaderFollower, RegionFilter
@@ -257,3 +261,180 @@ def test_after_a_contradiction_the_guarantee_promises_nothing():
 )
 def test_the_guarantee_is_that_of_the_knowledge(knowledge, words):
     assert Keeper(RegionFilter(knowledge=knowledge), [0.0]).guarantee.startswith(words)
+
+
+# --- unknown constants ---------------------------------------------------------------------------
+
+
+def wall(steep):
+    """Return g(x) = max(|x|^2 - 1, steep (x[0] - 0.5)), with a slope; no G_g is known."""
+
+    def query(x):
+        rows = float(x @ x) - 1.0, steep * (float(x[0]) - 0.5)
+        slopes = 2 * x, steep * np.eye(len(x))[0]
+        return rows[rows[1] > rows[0]], slopes[rows[1] > rows[0]]
+
+    return query
+
+
+def bend(sharp):
+    """Return g(x) = |x|^2 - 0.3 + sin(sharp x[0])/sharp^2: beta is at most 3, and not convex."""
+
+    def query(x):
+        value = float(x @ x) - 0.3 + np.sin(sharp * x[0]) / sharp**2
+        slope = 2 * x
+        slope[0] += np.cos(sharp * x[0]) / sharp
+        return float(value), slope
+
+    return query
+
+
+UNKNOWN = {
+    "slope": (lambda **told: RegionFilter.unknown(Ball(1.5), **told), wall),
+    "curvature": (lambda **told: RegionFilter.unknown_curvature(Ball(1.5), **told), bend),
+}
+
+
+def play_unknown(keeper, query, rounds, wish):
+    """Return g where it was played, and each action, in rounds of hostile wishes."""
+    played, values = [], []
+    for t in range(rounds):
+        x = keeper.action().astype(np.float64)
+        g, s = query(x)
+        played.append(x)
+        values.append(g)
+        keeper.offer(wish(t, x), g, s)
+    return values, played
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("told", [{}, {"violations": 1}], ids=["any", "one"])
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_unknown_constant_counts_every_violation_in_float32(name, told, seed):
+    make, limit = UNKNOWN[name]
+    random, query = np.random.default_rng(seed), limit(30.0)
+    keeper = Keeper(make(**told).algorithm, [-0.05, 0.02], np.float32)
+    values, played = play_unknown(
+        keeper, query, 200, lambda t, x: (3 if t % 3 else 0.4) * random.normal(size=2) + x
+    )
+    outside = [t for t, g in enumerate(values) if g > 0]
+    estimate = keeper.filter.knowledge.estimate(keeper.state.memory)
+    # A last round outside is offered as well, so that all of them are counted.
+    assert estimate.outside == len(outside)
+    assert not told or len(outside) <= 1
+    assert all(b - a > 1 for a, b in pairwise(outside))
+    for t in outside:  # what follows was played before, to the last bit
+        assert any((played[t + 1] == before).all() for before in played[:t])
+        assert values[t + 1] <= 0
+    steepest = {"slope": 30.0 if name == "slope" else 0.0, "curvature": 3.0}[name]
+    assert estimate.proved <= steepest * (1 + 1e-6)
+    assert seed or name == "curvature" or outside
+
+
+@pytest.mark.parametrize("room", [True, False])
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_only_with_room_for_rounding_is_nothing_outside_where_the_estimate_is_right(name, room):
+    # Affine, so that the limit is reached to the last bit; what is used is above |s| and 0.
+    slope = np.array([1.0, -1.0, 0.25, 0.5, 0.0])
+    rule, worst = UNKNOWN[name][0](theta=1.0001).algorithm, -1.0
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        keeper = Keeper(rule, np.zeros(5), np.float32)
+        keeper.filter = keeper.filter if room else rule
+        values, _ = play_unknown(
+            keeper,
+            lambda x: (float(slope @ x) - 0.05, slope),
+            200,
+            lambda t, x: x + (slope if t % 6 else 0.01 * random.normal(size=5)),  # noqa: B023
+        )
+        worst = max(worst, *values)
+    assert (worst <= 0) is room
+    assert worst > -1e-5
+
+
+def test_what_a_rounding_leaves_room_for_by_hand():
+    # D = 2.5 from 0.5: 1.12 is proved, 2.24 used, and M = 2: m = (1 + 2.24 (4 + c)) c.
+    known = EstimatedCurvature(domain=Ball(2.0), rounding=0.01)
+    state = known.observe(
+        known.init(np.array([0.5])), Reading(np.array([0.5]), -1.0, np.ones(1), known.errors)
+    )
+    region, margin = known.region(state, known.errors), (1 + 2.24 * 4.01) * 0.01
+    p = region.nearest(np.array([3.0]))
+    d = float(p[0]) - 0.5
+    assert -1.0 + d + 1.12 * d * d == pytest.approx(-margin, abs=1e-9)
+    hull = EstimatedHull(domain=Ball(2.0), rounding=0.01)  # 1 is proved, 2 used: 0.5 - 0.01
+    state = hull.observe(
+        hull.init(np.zeros(1)), Reading(np.zeros(1), -1.0, np.ones(1), hull.errors)
+    )
+    assert hull.region(state, hull.errors).nearest(np.array([3.0]))[0] == pytest.approx(0.49)
+
+
+def test_a_host_that_cannot_play_an_action_again_refuses_an_unknown_constant():
+    unknown = RegionFilter.unknown_curvature(Ball(1.0)).algorithm
+    check_rounded(unknown, np.float32, repeats=True)
+    with pytest.raises(InvalidValueError, match="whose beta is unknown"):
+        check_rounded(unknown, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("made", "words"),
+    [
+        (
+            SafetyFilter(G_g=1.5, domain=Ball(1.0), rho=0.1),
+            "if g is convex, no subgradient of g is longer than G_g = 1.5 (given) and the start is "
+            "strictly feasible",
+        ),
+        (
+            RegionFilter(knowledge=Curvature(beta=0.5, reach=1.0)),
+            "if no curvature of g exceeds beta = 0.5 (given) and the start is strictly feasible",
+        ),
+        (
+            RegionFilter(knowledge=Curvature(beta=0.5, reach=1.0, errors=Errors(drift=0.25))),
+            "if g is convex, no curvature of g exceeds beta = 0.5 (given), the start is strictly "
+            "feasible and g drifts by at most 0.25 per round",
+        ),
+        (
+            RegionFilter.unknown(Ball(1.0)).algorithm,
+            "learnt, if g is convex and the start is strictly feasible",
+        ),
+        (
+            RegionFilter.unknown_curvature(Ball(1.0), largest_beta=3.0).algorithm,
+            "learnt, if no curvature of g exceeds largest_beta = 3 (given) and the start is",
+        ),
+    ],
+    ids=["safety", "curvature", "drift", "unknown", "largest"],
+)
+def test_the_guarantee_names_what_it_rests_on(made, words):
+    assert words in Keeper(made, [0.0]).guarantee
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "known",
+    [LipschitzHull(G_g=1.0, reach=2.0), Curvature(beta=0.0, reach=2.0)],
+    ids=["slope", "curvature"],
+)
+def test_a_violation_is_named_wherever_rounding_has_moved_the_action(known, dtype):
+    # Flat as far as was seen, and a wall behind it: each start leads to another rounding.
+    named = 0
+    for start in np.linspace(0.01, 0.09, 9):
+        keeper = Keeper(RegionFilter(knowledge=known), [start], dtype)
+        x = float(keeper.played[0])
+        assert not keeper.offer([9.0], x - 0.5, [1.0]).contradictions
+        q = float(keeper.played[0])
+        assert q > 0.49
+        with pytest.warns(PremiseWarning, match="G_g = 1|beta"):
+            info = keeper.offer([9.0], 10 * (q - 0.25), [10.0])
+        named += bool(info.contradictions)
+        assert keeper.guarantee.startswith("nothing")
+    assert named == 9
+
+
+def test_an_action_that_the_host_has_moved_is_no_violation_of_ours():
+    keeper = Keeper(RegionFilter(knowledge=LipschitzHull(G_g=1.0, reach=2.0)), [0.0], np.float32)
+    keeper.offer([0.2], -0.5, [1.0])
+    keeper.played = np.array([1.0])
+    assert keeper.find_violation(0.4) == ""
+    keeper.played = keeper.state.x.astype(np.float32).astype(np.float64)
+    assert "g = 0.4 where at most 0 was certified: G_g = 1 is too" in keeper.find_violation(0.4)
+    assert keeper.find_violation(0.4, 0.5) == ""  # which may be an error

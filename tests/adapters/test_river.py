@@ -158,3 +158,29 @@ def test_constants_that_are_contradicted_are_heard_of(caplog):
     assert model.clone().on_contradiction == "raise"
     with pytest.raises(InvalidValueError, match="on_contradiction must be one of 'warn', 'raise'"):
         SafeLinearClassifier(on_contradiction="hold")
+
+
+def test_behind_a_scaler_that_learns_a_limit_is_not_one_on_raw_weights():
+    from river import compose, preprocessing
+
+    def learn(first, model):
+        random, worst = np.random.default_rng(0), 0.0
+        steps = first | model
+        for _ in range(200):
+            # In units of a tenth, so that a weight of 0.1 there is one of 0.01 here.
+            a = 0.1 * random.normal()
+            steps.learn_one({"a": a}, 30 * a)
+            moved = [steps.predict_one({"a": at}) for at in (0.0, 1.0)]
+            worst = max(worst, abs(moved[1] - moved[0]))  # the weight of the raw feature
+        return worst
+
+    def small(w):
+        return w.get("a", 0.0) ** 2 - 0.01, {"a": 2 * w.get("a", 0.0)}
+
+    fixed = compose.FuncTransformer(lambda x: {"a": 10 * x["a"]})
+
+    def small_in_tenths(w):  # |10 w| <= 0.1
+        return (10 * w.get("a", 0.0)) ** 2 - 0.01, {"a": 200 * w.get("a", 0.0)}
+
+    assert learn(fixed, SafeLinearRegressor(5.0, small_in_tenths, beta=200.0)) <= 0.1 + 1e-12
+    assert learn(preprocessing.StandardScaler(), SafeLinearRegressor(5.0, small, beta=2.0)) > 0.5

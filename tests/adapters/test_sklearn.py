@@ -1,5 +1,6 @@
 """Linear models for scikit-learn: its own checks, and weights feasible after every batch."""
 
+import pickle
 import warnings
 from collections import Counter
 
@@ -9,12 +10,24 @@ import pytest
 from surefoot.adapters._linear import Weights, logistic_slope, sigmoid
 from surefoot.core.errors import InvalidValueError
 from surefoot.guarantees import PremiseError, PremiseWarning
+from surefoot.problems.audit import Covariance
 from surefoot.problems.constraints import Affine, FunctionConstraint, L1Norm
 
 pytest.importorskip("sklearn")
+pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.hosts
 
+from sklearn.base import clone  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.frozen import FrozenEstimator  # noqa: E402
+from sklearn.model_selection import (  # noqa: E402
+    GridSearchCV,
+    GroupKFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from surefoot.adapters.sklearn import SafeClassifier, SafeRegressor, make_rule  # noqa: E402
 
@@ -86,7 +99,7 @@ def test_mistakes_are_one_sentence_each():
     with pytest.raises(InvalidValueError, match=r"constraint\.dimension must be 4"):
         SafeRegressor(constraint=L1Norm(1.0, 7)).fit(X, y)
     with pytest.raises(InvalidValueError, match=r"must be one of surefoot\.problems\.constraints"):
-        SafeRegressor(constraint=lambda w: 0.0).fit(X, y)
+        SafeRegressor(constraint=0.0).fit(X, y)
     with pytest.raises(InvalidValueError, match="two classes, got 3 classes"):
         SafeClassifier().fit(X, np.arange(50) % 3)
     with pytest.raises(InvalidValueError, match="strictly feasible"):
@@ -177,3 +190,110 @@ def test_constants_that_are_contradicted_are_heard_of(beta, caplog):
         model.fit(X, 3 * X[:, 0])
     with pytest.raises(InvalidValueError, match="on_contradiction must be one of 'warn', 'raise'"):
         SafeRegressor(on_contradiction="hold").fit(X, y)
+
+
+# --- a constraint behind a scaler, in cross-validation, by name ---------------------------------
+
+
+def scaled_data():
+    """Return rows in three units, a label, and a group whose features are larger."""
+    random = np.random.default_rng(0)
+    group = random.random(400) < 0.4
+    X = random.normal(size=(400, 3)) * [1.0, 30.0, 5.0] + np.outer(group, [0.8, 0.0, 4.0])
+    X += [0.0, 50.0, 0.0]
+    wanted = X[:, 0] - (X[:, 1] - 50) / 30 + 0.1 * X[:, 2]
+    return X, wanted + random.normal(size=400) > 0.3, group
+
+
+def covariance_limit(features, group):
+    slope = Covariance(features, group, 0.02).slope
+    return Affine([slope, -slope], [0.02, 0.02])
+
+
+def covariances(steps, X, y, group):
+    """Return the covariance of scores and group on the audit set, for the model of each fold."""
+    found = cross_validate(make_pipeline(*steps), X, y, cv=4, return_estimator=True)["estimator"]
+    member = group - group.mean()
+    return [abs(float(np.mean(member * model.decision_function(X)))) for model in found]
+
+
+def test_in_cross_validation_only_a_frozen_scaler_keeps_the_limit():
+    X, y, group = scaled_data()
+    scaler = StandardScaler().fit(X)
+    scaled = SafeClassifier(covariance_limit(scaler.transform(X), group), random_state=0)
+    kept = covariances([FrozenEstimator(scaler), scaled], X, y, group)
+    assert max(kept) <= 0.02 * (1 + 1e-9)
+    assert min(kept) > 0.0199  # it binds in every fold
+    # Fitted anew in each fold, the scaler gives the same weights another meaning ...
+    assert max(covariances([StandardScaler(), scaled], X, y, group)) > 0.02 * 1.001
+    # ... and a limit in the units of raw features is another one altogether.
+    raw = SafeClassifier(covariance_limit(X, group), random_state=0)
+    assert min(covariances([StandardScaler(), raw], X, y, group)) > 2 * 0.02
+
+
+def test_a_constraint_is_a_parameter_of_clones_searches_and_groups():
+    X, y = data(200)
+    model = SafeClassifier(constraint=FAIR, random_state=0)
+    other = clone(model)
+    assert other.constraint is not FAIR
+    assert set(model.get_params()) == set(other.get_params()) == set(vars(SafeClassifier()))
+    np.testing.assert_array_equal(model.fit(X, y > 0).coef_, other.fit(X, y > 0).coef_)
+    w = np.append(other.coef_[0], other.intercept_)
+    assert FAIR.value(w) <= 0
+    folds = GroupKFold(4)
+    groups = np.repeat(np.arange(20), 10)
+    assert cross_val_score(model, X, y > 0, groups=groups, cv=folds).min() > 0.6
+    tighter = Affine([[1.0, 0.5, 0.0, 0.0]], [0.01])
+    search = GridSearchCV(model, {"constraint": [None, FAIR, tighter], "radius": [1.0]}, cv=2)
+    assert search.fit(X, y > 0).best_params_["constraint"] is None
+
+
+def by_name(names):
+    """Allow at most 0.05 of the column "age", wherever it is."""
+    row = [1.0 * (name == "age") for name in names] + [0.0]
+    return Affine([row, [-part for part in row]], [0.05, 0.05])
+
+
+def test_a_constraint_by_name_finds_its_column():
+    X, y = data(200)
+    for order in (["age", "b", "c"], ["b", "c", "age"]):
+        model = SafeClassifier(constraint=by_name, random_state=0)
+        model.fit(pandas.DataFrame(X, columns=order), y > 0)
+        weights = dict(zip(order, model.coef_[0], strict=True))
+        assert abs(weights["age"]) <= 0.05
+        assert max(abs(weight) for weight in weights.values()) > 0.5
+        assert clone(model).get_params()["constraint"] is by_name
+
+
+@pytest.mark.parametrize(
+    ("limit", "named", "sentence"),
+    [
+        (by_name, False, "X must have names of columns, as a DataFrame, where constraint is a fun"),
+        (lambda names: 0.05, True, "constraint must be a function that returns one of surefoot.pr"),
+        (lambda names: by_name(names[:-1]), True, r"constraint\.dimension must be 4"),
+        (lambda names: names["age"], True, "constraint must return a constraint for the names of"),
+    ],
+    ids=["no names", "no constraint", "too short", "raises"],
+)
+def test_a_constraint_by_name_that_fails_is_one_sentence(limit, named, sentence):
+    X, y = data(50)
+    X = pandas.DataFrame(X, columns=["age", "b", "c"]) if named else X
+    with pytest.raises(InvalidValueError, match=sentence):
+        SafeClassifier(constraint=limit).fit(X, y > 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("constraint", None), ("radius", 2.0), ("fit_intercept", False)]
+)
+def test_a_limit_that_is_changed_while_learning_goes_on_is_refused(name, value):
+    X, y = data(100)
+    model = SafeRegressor(constraint=FAIR, radius=3.0).partial_fit(X[:50], y[:50])
+    before = model.coef_.copy()
+    model.set_params(**{name: value})
+    with pytest.raises(InvalidValueError, match=f"{name} must be what it was when learning began"):
+        model.partial_fit(X[50:], y[50:])
+    np.testing.assert_array_equal(model.coef_, before)
+    if name == "constraint":
+        model.fit(X, y)  # which begins again
+    again = pickle.loads(pickle.dumps(SafeRegressor(FAIR).partial_fit(X[:50], y[:50])))
+    again.partial_fit(X[50:], y[50:])  # a copy goes on

@@ -328,6 +328,10 @@ def test_constants_that_are_contradicted_raise_on_request_and_nothing_moves(capl
     [
         (lambda s: s.opt.step(), "constraint must be given in every step"),
         (lambda s: s.opt.step(constraint=torch.tensor(1.0)), "got a constant"),
+        (
+            lambda s: s.opt.step(constraint=lambda *w: w[0].norm().item() - 2.0),
+            r"must return a tensor with a graph, got the float -2: leave out \.item\(\)",
+        ),
         (lambda s: s.opt.step(constraint=torch.zeros(2, 2)), "one number or one per row"),
         (lambda s: s.opt.load_state_dict(s.base.state_dict()), "must have 'surefoot'"),
         (lambda s: KeepFeasible(s.base, SafetyFilter.default(BALL), [s.w, s.w]), "one filter each"),

@@ -309,6 +309,7 @@ PARAMETERS: dict[str, Callable[[Specimen], Any]] = {
     "largest_G_g": lambda make: make.steep_in_domain,
     "largest_beta": lambda make: max(make.bend, 2.0**-10),
     "largest_violation": lambda make: 0.25 * make.world.slack,
+    "rounding": lambda make: 2.0**-24,
 }
 """The value of every parameter of knowledge that is required, or varied."""
 ALWAYS = {"errors", "convex", "domain", "reach"}

@@ -49,6 +49,7 @@ class HostedRun:
         box = (np.full(d, -0.75), np.full(d, 0.75)) if boxed else None
         self.keeper = Keeper(safe, self.world.start, dtype, box)
         self.box, self.sum, self.is_sentence = box, Fraction(0), True
+        self.is_outside = False
 
     def play(self) -> int:
         """Play all rounds; return how many were judged. A round that is refused is the last."""
@@ -91,6 +92,9 @@ class HostedRun:
         if not isinstance(knowledge, UnknownConstant):  # which violates while it learns
             is_average = isinstance(knowledge, AverageLimit)
             assert self.sum <= knowledge.credit if is_average else g <= 0
+        elif not self.make.errors:  # never in two rounds after one another
+            assert g <= 0 or not self.is_outside
+            self.is_outside = g > 0
         domain = self.make.domain
         assert domain is None or bool(domain.contains(x))
         if self.box is not None:

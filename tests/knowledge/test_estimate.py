@@ -916,3 +916,24 @@ def test_another_set_than_a_ball_counts_slopes_alone():
     assert state.memory.proved == 0.5
     assert state.x == pytest.approx(1.0)
     assert isinstance(knowledge.with_constant(1.0), LipschitzHull)
+
+
+def test_a_ball_that_holds_the_actions_alone_is_enough_for_a_curvature():
+    # X goes on for ever, so that the floor by the ball is a guess: of both sides of the truth.
+    def band(x):  # feasible: |x[1] - sin(3 x[0])/9| <= 0.2, of curvature 2 + a little
+        gap = x[1] - math.sin(3 * x[0]) / 9
+        return float(gap * gap - 0.04), 2 * gap * np.array([-math.cos(3 * x[0]) / 3, 1.0])
+
+    for radius in (1.0, 10.0, 1000.0):
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            knowledge = EstimatedCurvature(domain=Ball(radius), convex=False)
+            wishes = [lambda x: x + rng.normal(size=2) * [0.5, 2.0]] * 80  # noqa: B023
+            state, seen = play(filter_of(knowledge), band, [0.0, 0.0], wishes)
+            outside = [t for t, (_, g, _) in enumerate(seen) if g > 0]
+            memory, largest = state.memory, max(4.0, state.memory.first)
+            assert len(outside) == memory.outside
+            assert len(outside) <= max(math.ceil(math.log2(largest / memory.first)) - 1, 0)
+            assert memory.spent <= math.log(largest / memory.first)
+            assert all(b - a > 1 for a, b in pairwise(outside))
+            assert all(np.linalg.norm(x) <= radius for x, _, _ in seen)

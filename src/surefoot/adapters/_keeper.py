@@ -20,6 +20,10 @@ for :math:`g(q) \le 0` if m is at least what g can rise over a length of c:
   s of the round is used. To compare rounds with each other, m should not change: for a convex g no
   slope is longer than the first one and :math:`2\beta M`, and that m is kept.
 
+* an unknown constant gets g as it is: its knowledge is told c (``rounding``), makes the margin of
+  the estimate in use, a larger one where that grows, and counts every violation
+  (:mod:`surefoot.knowledge.estimate`).
+
 The next round starts from q, the point that was really played. A start with less slack than m is
 rejected by the filter, because the slack that it gets is not positive; if rho is below m,
 :attr:`Keeper.guarantee` says that steps may stay.
@@ -27,14 +31,15 @@ rejected by the filter, because the slack that it gets is not positive; if rho i
 A ball or a box that is the domain of the filter holds the played point as well: if p is nearer
 than c to its border, it is computed again in the domain moved inwards by c. How far other sets
 would have to be moved is unknown, and so are the host's grid points and what rounding adds to a
-ramp: a host that rounds rejects these. Every host rejects a filter that needs contexts.
+ramp: a host that rounds rejects these. A bound on g at the start is raised by the margin as well.
+A host that does not say which context comes next rejects a filter that needs contexts.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -51,9 +56,10 @@ from surefoot.core.checks import refuse_rounded
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.feedback import Feedback
 from surefoot.core.record import is_tree, rebuild
-from surefoot.core.types import Array, ArrayLike, Certificate, Info, Number
+from surefoot.core.types import Array, ArrayLike, Certificate, Context, Info, Number
 from surefoot.guarantees import PremiseError, PremiseWarning
 from surefoot.knowledge import Errors, is_zero
+from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.nearest import KnownSets
 from surefoot.sets import Ball, Box, move_inwards
 
@@ -78,7 +84,10 @@ class Alarm:
 
     def emit(self, info: Info) -> None:
         """Raise for what a step contradicts, or warn once; call it before the step is taken."""
-        sentences = info.contradictions
+        self.report(info.contradictions)
+
+    def report(self, sentences: Sequence[str]) -> None:
+        """Raise for contradictions, or warn once; nothing for none."""
         if not sentences:
             return
         for sentence in sentences:
@@ -136,6 +145,7 @@ class Keeper:
         dtype: of the host's numbers, float32 or float64.
         box: the least and the largest action that the host accepts; None without limits.
         alarm: for contradictions; one that warns unless given.
+        contexts: whether the host says which context comes next.
 
     Example:
         >>> from surefoot import Ball, SafetyFilter
@@ -152,21 +162,24 @@ class Keeper:
         dtype: DTypeLike = np.float64,
         box: tuple[Array, Array] | None = None,
         alarm: Alarm | None = None,
+        contexts: bool = False,
     ) -> None:
-        check_filter(filter)
-        self.filter, self.dtype = filter, np.dtype(dtype)
+        check_filter(filter, contexts=contexts)
+        self.dtype = np.dtype(dtype)
         if self.dtype != np.float64:
-            check_rounded(filter, self.dtype)
+            check_rounded(filter, self.dtype, repeats=True)
         self.alarm = Alarm() if alarm is None else alarm
         first = flat(np.asarray(start).astype(self.dtype))
         knowledge = filter.knowledge
         reach = float(knowledge.reach)
         self.length = cast_length(self.dtype, len(first), reach, int(self.dtype != np.float64))
+        self.filter = allow_rounding(filter, self.length)
+        knowledge = self.filter.knowledge
         self.within = None if box is None else Box(*box)
         if self.within is not None and not self.within.contains(first):
             raise InvalidValueError(f"start must be an action that the host accepts, got {start!r}")
         self.played = freeze(first)
-        self.state = filter.init(first)
+        self.state = self.filter.init(first)
         self.info: Info | None = None  # details of the last step
         self.is_cut = False  # whether the last proposal was not taken as it was
         rows = knowledge.row_count
@@ -181,38 +194,46 @@ class Keeper:
         s: Array,
         value_error: Number = None,
         metric: Array | None = None,
+        context: Context | None = None,
     ) -> Info:
         """Take a proposal to a certified point; a call that raises changes nothing.
 
         Args:
             proposal: the next action that the host proposes.
-            g: the constraint's value at :attr:`played`; one per row if rows are separate.
+            g: the constraint's value at :attr:`played`; one per row if rows are separate. None for
+                none, which only a filter in contexts takes.
             s: one subgradient there; one per row if rows are separate. None for none.
             value_error: a bound on the error of g, if it is an estimate.
             metric: the diagonal of the metric in which the certified point is sought that is
                 nearest to the proposal (:mod:`surefoot.adapters._metric`); None for Euclid's.
+            context: that of the next action, of a filter in contexts.
         """
-        target, (g, s), margin = flat(proposal), self.read(g, s), self.margin
+        target, margin, violation = flat(proposal), self.margin, ""
         if metric is not None:
             metric = check_metric(metric, len(target))
             metric = None if metric.min() == 1.0 else metric
         if metric is not None:
             self.check_convex()
-        if self.length > 0:
-            first = not np.any(margin)
-            rise = self.filter.knowledge.rise(s, self.length, ahead=first)
-            margin = np.maximum(margin, np.reshape(rise, np.shape(margin)))
-        g = g + margin
-        g = g if g.ndim else float(g)
+        if g is not None:
+            g, s = self.read(g, s)
+            violation = self.find_violation(g, value_error)
+            if self.length > 0 and not self.filter.knowledge.makes_room:
+                ahead = not np.any(margin)
+                rise = self.filter.knowledge.rise(s, self.length, ahead=ahead)
+                margin = np.maximum(margin, np.reshape(rise, np.shape(margin)))
+            g = g + margin
+            g = g if g.ndim else float(g)
         # A point that no rounding has moved is the action that was asked for.
         is_asked = bool((self.played == self.state.x).all())
         action = None if is_asked else self.played
-        at = {"action": action, "proposal": target, "within": self.within}
+        at = {"action": action, "proposal": target, "within": self.within, "context": context}
         feedback = Feedback(None, g, s, value_error=value_error, **at)
         state, info = self._take(feedback, target)
         if metric is not None and not bool((state.x == target).all()):
             take = partial(self._take, feedback)
             state, info = take_in_metric(take, (state, info), self.played, target, metric)
+        if violation and not info.contradictions:
+            info = info._replace(suspects=(lambda: (violation,),))
         self.alarm.emit(info)
         point = freeze(flat(state.x.astype(self.dtype)))
         self.is_cut = bool((state.x != target).any())
@@ -225,7 +246,9 @@ class Keeper:
         state, info = self.filter.step(self.state, feedback)
         domain = self.filter.domain
         inside = None if domain is None or not self.length else move_inwards(domain, self.length)
-        if inside is not None and not bool(inside.contains(state.x)):
+        # A point that the host's type has is not moved.
+        is_kept = self.dtype != np.float64 and bool((state.x.astype(self.dtype) == state.x).all())
+        if inside is not None and not is_kept and not bool(inside.contains(state.x)):
             both: Any = KnownSets(inside, self.within)
             state, info = self.filter.step(self.state, feedback._replace(within=both))
         return state, info
@@ -241,6 +264,45 @@ class Keeper:
                 "nothing, as SGD",
                 domain,
             )
+
+    def find_violation(self, g: Array, value_error: Number = None) -> str:
+        """Return how a reading contradicts the certificate of the action played; empty if not.
+
+        Where actions are rounded, the knowledge gets a larger g than was read, at an action that it
+        may not have certified with so much of a margin: it cannot tell that from somebody else's.
+
+        Args:
+            g: what was read, without a margin.
+            value_error: a bound on its error, if it was told.
+        """
+        knowledge, memory = self.filter.knowledge, self.state.memory
+        if not self.length or knowledge.kind != "every round" or not memory.rounds:
+            return ""
+        if not np.linalg.norm(self.played - self.state.x) <= self.length:
+            return ""  # the host has moved since
+        feedback = Feedback(None, g, None, value_error=value_error)
+        errors = knowledge.errors.of_round(feedback)
+        least, _ = knowledge.bound_reading(g, errors)
+        if not least > errors.evaluation + 2.0**-20 * float(np.max(self.margin)):  # its rounding
+            return ""
+        names = [f"{name} = {size:.6g}" for name, size in knowledge.constants.items()]
+        return (
+            f"round {int(memory.rounds) + 1}: g = {float(np.max(g)):.6g} where at most 0 was "
+            f"certified: {', '.join(names) or 'a constant'} is too small, or g is not what it was"
+        )
+
+    def read_context(self, context: Any) -> Context:
+        """Return the context of the next action in numbers; raise for what is none."""
+        return self.filter.read_context(self.state, context)
+
+    def announce(self, context: Context) -> None:
+        """Say which context the next action is for, before anything was measured."""
+        self.state, self.info = self.filter.announce(self.state, context)
+
+    def stand(self, start: Array) -> None:
+        """Play the start, whose bound holds in every context, because that of now is not known."""
+        self.state = self.filter.stand_at(self.state, flat(start), None)
+        self.played, self.info = freeze(flat(start)), None
 
     @property
     def obstacle_to_repeats(self) -> str:
@@ -279,12 +341,21 @@ class Keeper:
     @property
     def guarantee(self) -> str:
         """What holds for the actions played, and what the host's precision costs, in words."""
+        return self.promise()
+
+    def promise(self, *further: str) -> str:
+        """Return the guarantee in words.
+
+        Args:
+            further: conditions beside those of the filter.
+        """
         if self.alarm.warned:
             return "nothing: a reading contradicts the constants of the filter"
         knowledge = self.filter.knowledge
-        words = f"{knowledge.claim}, if the constants of the filter are right"
-        if drift := self.filter.errors.drift:
-            words += f" and g changes by at most {drift:g} per round"
+        *most, last = (*conditions_of(knowledge), *further)
+        words = f"{knowledge.claim}, if {', '.join(most)}{' and ' * bool(most)}{last}"
+        if knowledge.makes_room and self.length:
+            words += f"; {self.dtype} leaves room for a move of {self.length:.2g}"
         if (margin := float(np.max(self.margin))) > 0:
             words += f"; {self.dtype} keeps g below {-margin:.2g}"
             rho = getattr(knowledge, "rho", None)
@@ -303,8 +374,13 @@ class Keeper:
         self.info = None
 
 
-def check_filter(filter: object) -> None:  # noqa: A002
-    """Raise unless it takes proposals, and nothing that a host does not have."""
+def check_filter(filter: object, *, contexts: bool = False) -> None:  # noqa: A002
+    """Raise unless it takes proposals, and nothing that a host does not have.
+
+    Args:
+        filter: what was given as one.
+        contexts: whether the host says which context comes next.
+    """
     if isinstance(filter, Algorithm) and filter.inner is not None:
         raise checks.invalid(
             "filter",
@@ -316,26 +392,65 @@ def check_filter(filter: object) -> None:  # noqa: A002
     if not isinstance(filter, Certified) or not filter.needs.proposals:
         rule = "a SafetyFilter or a RegionFilter, which take what the host would like to play"
         raise checks.invalid("filter", rule, filter)
-    if filter.knowledge.in_contexts:
+    if filter.knowledge.in_contexts and not contexts:
         raise checks.invalid(
             "filter",
-            "without contexts, because no host says the context of the next round before it asks "
-            "for its action: give a drift that bounds what contexts change, or let a Controller "
-            "play it beside the host, by announce, ask and tell",
+            "without contexts, because this host does not say the context of the next round before "
+            "it asks for its action: give a drift that bounds what contexts change, or let a "
+            "Controller play it beside the host, by announce, ask and tell",
             filter,
         )
 
 
-def check_rounded(filter: Certified, dtype: DTypeLike) -> None:  # noqa: A002
-    """Raise unless a filter's domain and ramp can be kept by actions that are rounded."""
+def conditions_of(knowledge: Knowledge) -> list[str]:
+    """Return what certificates rest on, one phrase each; without errors that are 0.
+
+    Example:
+        >>> from surefoot.rules import RegionFilter
+        >>> conditions_of(RegionFilter.for_rows([0.5, 0.0], Ball(1.0)).knowledge)
+        ['no curvature of g exceeds beta = 0.5 (given)', 'the start is strictly feasible']
+    """
+    # A quadratic bound holds for every g; the way back under drift needs a convex one.
+    is_convex = "nonconvex" not in knowledge.allows or bool(knowledge.errors.drifts)
+    words: list[str] = []
+    for phrase in knowledge.premises:
+        head, constraint, which = phrase.partition(" (constraint")
+        if head.endswith((" at most 0", " at most 0 per round")):
+            continue
+        if head != "g is convex" or is_convex:
+            given = " (given)" if " = " in head else ""
+            words.append(head + given + constraint + which)
+    return words
+
+
+def allow_rounding(filter: Certified, length: float) -> Certified:  # noqa: A002
+    """Return a filter for actions that are rounded by a length, where its knowledge must know."""
+    knowledge = filter.knowledge
+    if not length or not (knowledge.makes_room or knowledge.bounds_start):
+        return filter
+    knowledge = knowledge.with_rounding(length)
+    result: Certified = filter.of(filter.proposer, knowledge, filter.ramp)
+    return result
+
+
+def check_rounded(filter: Certified, dtype: DTypeLike, *, repeats: bool = False) -> None:  # noqa: A002
+    """Raise unless a filter's domain and ramp can be kept by actions that are rounded.
+
+    Args:
+        filter: the filter.
+        dtype: to which the host rounds.
+        repeats: whether it can play an earlier action again to the last bit.
+    """
     domain = filter.domain
     if not isinstance(domain, Ball | Box | None):
         rule = f"a Ball, a Box or None where actions are rounded to {dtype}"
         raise checks.invalid("domain", rule, domain)
     if filter.ramp is not None:
         raise checks.invalid("ramp", f"None where actions are rounded to {dtype}", filter.ramp)
+    if repeats and filter.knowledge.makes_room:
+        return
     reason = filter.knowledge.obstacle_to_margins
-    if reason or filter.knowledge.bounds_start:
+    if reason or (filter.knowledge.bounds_start and not repeats):
         reason = reason or "which has a start_bound of its own"
         raise InvalidValueError(
             f"filter must have knowledge that uses only the reported g, because rounding to "

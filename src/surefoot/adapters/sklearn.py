@@ -7,14 +7,18 @@ Three lines::
     model.coef_, model.certificate_
 
 The constraint is on the weights and, as the last entry, the intercept. A linear model is as good as
-the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassifier``.
+the scale of its features: put a ``StandardScaler`` in front, as for ``SGDClassifier``. **The
+constraint is then on the weights of scaled features**, which the estimator cannot see: state it in
+their units, for a scaler that is fitted once and frozen (``sklearn.frozen.FrozenEstimator``). A
+scaler that each fold of a cross-validation fits anew makes another limit of it in each.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -38,7 +42,11 @@ _validation = need("sklearn.utils.validation", "sklearn", "surefoot.adapters.skl
 _utils = need("sklearn.utils", "sklearn", "surefoot.adapters.sklearn")
 _multiclass = need("sklearn.utils.multiclass", "sklearn", "surefoot.adapters.sklearn")
 
-__all__ = ["SafeClassifier", "SafeRegressor"]
+__all__ = ["Limit", "SafeClassifier", "SafeRegressor"]
+
+Limit: TypeAlias = Constraint | Callable[[tuple[str, ...]], Constraint]
+"""A constraint on the weights and the intercept; or a function of the names of the columns that
+returns it, called when learning begins."""
 
 
 class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
@@ -46,7 +54,7 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 
     def __init__(
         self,
-        constraint: Constraint | None = None,
+        constraint: Limit | None = None,
         radius: float = 10.0,
         fit_intercept: bool = True,
         max_iter: int = 20,
@@ -74,6 +82,8 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
         options = {"dtype": np.float64, "reset": first, "y_numeric": not _base.is_classifier(self)}
         with all_or_nothing(self):
             rows, labels = _validation.validate_data(self, X, y, **options)
+            if not first:
+                self._check_same()
             if first:
                 self._begin(labels, classes)
                 self.n_iter_ = passes
@@ -93,8 +103,45 @@ class _SafeLinear(_base.BaseEstimator):  # type: ignore[misc, name-defined]
 
     def _begin(self, y: Array, classes: ArrayLike | None) -> None:
         size = self.n_features_in_ + bool(self.fit_intercept)
-        rule, self._limit = make_rule(self.constraint, size, float(self.radius))
+        constraint = self.constraint
+        if not isinstance(constraint, Constraint) and callable(constraint):
+            constraint = self._ask(constraint)
+        rule, self._limit = make_rule(constraint, size, float(self.radius))
+        self._begun_with = self._settings
         self._weights = Weights(rule, size, self.on_contradiction)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """What the weights so far are feasible for."""
+        names = ("constraint", "radius", "fit_intercept")
+        return {name: getattr(self, name) for name in names}
+
+    def _check_same(self) -> None:
+        """Raise if the limit was changed after learning had begun."""
+        for name, now in self._settings.items():
+            before = self._begun_with[name]
+            if not (now is before or (name != "constraint" and now == before)):
+                raise InvalidValueError(
+                    f"{name} must be what it was when learning began, {checks.repr_line(before)}: "
+                    f"call fit to begin again, got {checks.repr_line(now)}"
+                )
+
+    def _ask(self, limit: Callable[[tuple[str, ...]], Constraint]) -> Constraint:
+        """Return the constraint that a function makes of the names of the columns."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            raise InvalidValueError(
+                "X must have names of columns, as a DataFrame, where constraint is a function of "
+                "them, got an array"
+            )
+        answer = checks.call_yours(
+            lambda: limit(tuple(str(name) for name in names)),
+            "constraint must return a constraint for the names of the columns",
+        )
+        if not isinstance(answer, Constraint):
+            rule = "a function that returns one of surefoot.problems.constraints"
+            raise checks.invalid("constraint", rule, answer)
+        return answer
 
     def _play(self, Z: Array, targets: Array) -> None:
         """Play one round per batch of rows, in order."""
@@ -116,7 +163,11 @@ def make_rule(constraint: Constraint | None, size: int, radius: float) -> tuple[
     By the smoothness constant of the constraint if it has one, else by its slope.
     """
     if constraint is not None and not isinstance(constraint, Constraint):
-        raise checks.invalid("constraint", "one of surefoot.problems.constraints", constraint)
+        raise checks.invalid(
+            "constraint",
+            "one of surefoot.problems.constraints, or a function of names that returns one",
+            constraint,
+        )
     dimension = dimension_of(constraint)
     if dimension not in (None, size):
         raise InvalidValueError(
@@ -139,7 +190,8 @@ class SafeClassifier(_base.ClassifierMixin, _SafeLinear):  # type: ignore[misc, 
 
     Args:
         constraint: of :mod:`surefoot.problems.constraints`, on the weights and, last, the
-            intercept; 0 must be strictly feasible.
+            intercept; 0 must be strictly feasible. Or a :data:`Limit`, a function of the names of
+            the columns. It must stay the same while ``partial_fit`` goes on.
         radius: of a ball around 0 in which the weights are kept as well.
         fit_intercept: whether there is an intercept.
         max_iter: how often ``fit`` goes through the rows.

@@ -274,6 +274,11 @@ class _Block(Keeper):
                     gradient = _torch.cat([_torch.as_tensor(part).reshape(-1) for part in gradient])
                 check_precision(errors, constraint_value=value, constraint_subgradient=gradient)
                 return _plain(value), _plain(gradient)
+            if isinstance(limit, (float, int, np.number)) and at is not self.params:
+                raise InvalidValueError(
+                    f"constraint must return a tensor with a graph, got the {type(limit).__name__} "
+                    f"{float(limit):.6g}: leave out .item() and float()"
+                )
             if not isinstance(limit, _torch.Tensor) or limit.ndim > 1:
                 rule = "given in every step: a tensor, one number or one per row, a function that "
                 rule += "returns one, or a pair of value and gradient"

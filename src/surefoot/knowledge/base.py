@@ -187,6 +187,8 @@ class Knowledge(Declared):
         reach: the largest norm of a feasible point.
         in_contexts: whether the context of every round must be announced before it is played; a
             memory then has the ``context`` of the next.
+        makes_room: whether its regions make room for the rounding of a host, which then reports g
+            as it is, if it can play an earlier action again to the last bit.
         kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
         remembers: whether readings depend on earlier actions: then every action must be reported,
             the first is the start, and a reading alone proves nothing of the action it is of.
@@ -213,6 +215,7 @@ class Knowledge(Declared):
     passes: ClassVar[frozenset[Capability]] = frozenset()
     row_count: ClassVar[int] = 1
     in_contexts: ClassVar[bool] = False
+    makes_room: ClassVar[bool] = False
     kind: ClassVar[Literal["every round", "few violations", "cumulative"]] = "every round"
     remembers: ClassVar[bool] = False
     proved_by: ClassVar[str] = ""
@@ -289,6 +292,13 @@ class Knowledge(Declared):
                 "a certified one: its rise from the start is not known"
             )
         return self
+
+    def with_rounding(self, length: float) -> Knowledge:
+        """Return the knowledge for a host that plays actions within a length of certified ones.
+
+        The host adds the rise over the length to g, unless the knowledge ``makes_room`` itself.
+        """
+        return self.above(length)
 
     @property
     def obstacle_to_choices(self) -> str:

@@ -211,7 +211,7 @@ class ContextHull(LipschitzHull):
     """
 
     proved_by: ClassVar[str] = "Theorem X1"
-    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "drift"})
+    allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope", "drift", "margin"})
     refusals = NO_DELAY
     in_contexts: ClassVar[bool] = True
 

@@ -105,6 +105,31 @@ largest curvature along their steps*
 \hat\beta` by the certificate, and its pair shows :math:`b \ge \hat\beta + 2g(y)/\|d\|^2`; the rest
 is as above. The floor: in the direction :math:`-s_i` the boundary is met at a length :math:`l \le
 D`, :math:`0 \le g_i - \|s_i\|l + \beta l^2/2`, and :math:`(-g_i + \|s_i\|l)/l^2` falls with l. ∎
+
+*In a ball that holds every action, but not X, the floor is no proof, and a guess as good as any
+number above 0: the theorem holds with the larger of* :math:`\beta'` *and* :math:`b_1` *for*
+:math:`\beta'`\ *,* :math:`\beta` *the curvature on the part of X in the ball.* *Proof.* The way
+from x to p is in the ball, and so is the q where it would leave X first. A floor only raises
+:math:`\hat\beta`, and with it what a round outside proves. With J = 0 there is nothing to prove.
+The pair of the J-th round outside shows a curvature of :math:`\hat\beta_J(1 + 2g_J/(\hat\beta_J
+\|d_J\|^2))` or more along its step, and :math:`\hat\beta_J \ge \theta^Jb_1\prod_{j<J}(1 +
+2g_j/(\hat\beta_j\|d_j\|^2))`. ∎ So a limit of a network, whose feasible set no ball holds, needs a
+ball around the weights alone.
+
+**Rounding** (``rounding`` c: a host plays q, within c of what was certified, and plays an action
+again to the last bit). *Let p be certified with* :math:`g + \hat m` *in place of g, by the estimate
+of that round:* :math:`\hat m = \hat Gc`\ *, or* :math:`\hat m = (\|s\| + \hat\beta(2M + c))c` *for
+a curvature. Where nothing may rest on an estimate, let the deepest action be played again, or the
+one before a round outside. Then Theorems U, V and W hold as they are, with q for y.* *Proof.* Of a
+round outside they use that the estimate certified its action, and of the round after it that it is
+feasible whatever the constant. The latter was played and read before, and is not rounded. For the
+former, there is a mean v, of values with the mean :math:`-\sigma`, and
+:math:`\hat G\|p - v\| \le \sigma - \hat Gc`, so :math:`\hat G\|q - v\| \le \sigma`. With U the
+quadratic bound by :math:`\hat\beta`, :math:`U(p) \le -\hat m` and :math:`\|p - x\| \le 2M`, so
+:math:`U(q) \le U(p) + \|s\|c + \frac{\hat\beta}2(2\|p - x\|c + c^2) \le 0`. So q itself is
+certified. ∎ A rounded action that is outside refutes the estimate, and its round is one of those
+that the theorems count. With ``largest_violation`` the margin is :math:`G_{max}c`, which keeps
+:math:`\epsilon`.
 """
 
 from __future__ import annotations
@@ -123,9 +148,9 @@ from surefoot.core import checks
 from surefoot.core.arrays import norm
 from surefoot.core.errors import InvalidValueError
 from surefoot.core.forms import Count, NonNegative, Span
-from surefoot.core.parameters import count, number, positive, replace_unchecked
+from surefoot.core.parameters import count, nonnegative, number, positive, replace_unchecked
 from surefoot.core.points import UNIT, diameter_of, reach_from, reach_of
-from surefoot.core.types import Array, Certificate, Number
+from surefoot.core.types import Array, Certificate, Number, Set
 from surefoot.knowledge.anchor import Anchor, StandingAnchor
 from surefoot.knowledge.base import BALLS, Capability, Estimate, Knowledge, Memory, Reading
 from surefoot.knowledge.contradictions import check_bound, check_reach
@@ -205,10 +230,13 @@ class UnknownConstant(Knowledge):
         theta: :math:`\theta > 1`, the factor on the proved bound.
         violations: k, how many rounds may violate at most; one that rests on a guess and that
             nobody measured counts. None for as many as the theorem says.
+        rounding: c, how far from a certified action the one may be that a host plays for it. The
+            host must play an earlier action again to the last bit.
     """
 
     theta: float = number(default=2.0)
     violations: int | None = count(0, default=None)
+    rounding: float = nonnegative(default=0.0)
 
     constant: ClassVar[str]
     unsupported: ClassVar[Mapping[str, str]] = {
@@ -219,6 +247,7 @@ class UnknownConstant(Knowledge):
         "ramp": "after a violation no action that is near need be feasible",
     }
     kind: ClassVar[Literal["few violations"]] = "few violations"
+    makes_room: ClassVar[bool] = True
     allows: ClassVar[frozenset[Capability]] = frozenset({"value", "slope"})
     offers = BALLS
 
@@ -298,7 +327,8 @@ class UnknownConstant(Knowledge):
         part = memory.part._replace(rounds=memory.part.rounds + 1.0)
         if not memory.first or not self._is_frozen(memory.outside):
             part = self._remember(memory, reading, used)
-        back = violates or self._is_frozen(outside) or not self.has_ball(part, used)
+        room = self._raise(part, used) if self.rounding else part
+        back = violates or self._is_frozen(outside) or not self.has_ball(room, used)
         counts = (outside, spent, back, memory.unseen, error)
         return EstimatedMemory(t, part, first, proved, used, *counts)
 
@@ -318,7 +348,7 @@ class UnknownConstant(Knowledge):
 
     def _is_certified(self, memory: EstimatedMemory, reading: Reading) -> bool:
         """Return whether an action is one that the last estimate certified."""
-        return bool(self.region(memory, reading.errors).contains(reading.x))
+        return bool(self.place(self._region(memory, reading.errors)).contains(reading.x))
 
     def begin(self, proved: float, reading: Reading) -> float:
         """Return what the first estimate is theta times of.
@@ -354,10 +384,30 @@ class UnknownConstant(Knowledge):
 
     def certify(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return the region for the value used for the constant; or one that needs none."""
+        if not self.rounding:
+            return self._region(memory, errors)
+        way_back = self.find_played(memory, errors)
+        if memory.back:
+            return way_back
+        memory = memory._replace(part=self._raise(memory.part, memory.used))
+        return OrPlayed(self._region(memory, errors), way_back)
+
+    def _region(self, memory: EstimatedMemory, errors: Errors) -> Region:
+        """Return what is certified if nothing is rounded."""
         if memory.back:
             return self.find_safe(memory, errors)
         part: Region = self.with_constant(memory.used).certify(memory.part, errors)
         return Recertified(part, lambda why: self._certify(memory, why))
+
+    def _raise(self, part: Memory, used: float) -> Memory:
+        """Return the readings of g plus what it may rise by rounding, if the estimate is right."""
+        s = getattr(part, "s", None)
+        margin = self.with_constant(used).rise(s, self.rounding)
+        return raise_values(part, float(margin))
+
+    @abstractmethod
+    def find_played(self, memory: EstimatedMemory, errors: Errors) -> OnePoint:
+        """Return the action that needs no constant and that was played, so that none is rounded."""
 
     def _certify(self, memory: EstimatedMemory, why: Any) -> EstimatedCertificate:
         estimate, bound = self.estimate(memory), self.bound_any(memory, why)
@@ -416,11 +466,51 @@ class UnknownConstant(Knowledge):
         x, upper = reading.x, float(reading.g + reading.errors.value)
         return check_reach(int(memory.rounds) + 1, x, upper, float(reach_of(self.domain)))
 
+    def with_rounding(self, length: float) -> Knowledge:
+        """Return the knowledge for a host that plays actions within a length of certified ones."""
+        return replace(self, rounding=length)
+
     def rise(self, s: Array, length: float, *, ahead: bool = False) -> Number:
         """Return a bound on the rise of g over a length; infinite without one."""
         if self.largest is None:
             return math.inf
         return self.with_constant(self.largest).rise(s, length, ahead=ahead)
+
+
+class OrPlayed(Recertified):
+    """The points of a region, and an action that may be played again whatever they are.
+
+    Args:
+        part: the region, which answers with its last action where it certifies nothing.
+        played: the region of that action alone.
+    """
+
+    def __init__(self, part: Region, played: OnePoint) -> None:
+        super().__init__(part, part.certificate)
+        self.played = played
+
+    def within(self, *sets: Set | None) -> Region:
+        """Return the part that is in further sets; the action was played, so it is in them."""
+        return OrPlayed(self.part.within(*sets), self.played)
+
+    def stays(self, w: Array) -> bool:
+        """Return whether a point is the action."""
+        return self.played.contains(w)
+
+    def certificate(self, x: Array, cut: bool = False) -> Certificate:
+        """Return the region's reason, or that of the action."""
+        is_played = not self.part.contains(x) and self.played.contains(x)
+        return (self.played if is_played else self.part).certificate(x, cut)
+
+
+def raise_values(part: Memory, margin: float) -> Memory:
+    """Return a memory of readings, each higher by a margin."""
+    changes = {}
+    for name in ("last", "anchor", "start", "ladder"):
+        reading = getattr(part, name, None)
+        if reading is not None:
+            changes[name] = reading._replace(value=reading.value + margin)
+    return part._replace(**changes)
 
 
 class HullOnDomain(LipschitzHull):
@@ -567,7 +657,7 @@ class EstimatedHull(UnknownConstant):
 
     def excess(self, memory: EstimatedMemory, reading: Reading) -> float:
         """Return the violation of an action, per slack that its certificate used."""
-        certificate: Any = self.region(memory, reading.errors).certificate(reading.x)
+        certificate: Any = self._region(memory, reading.errors).certificate(reading.x)
         why = certificate.part
         slack = -((1.0 - why.share) * why.anchor_value + why.share * why.value)
         return float((reading.g - reading.errors.value) / slack)
@@ -585,6 +675,20 @@ class EstimatedHull(UnknownConstant):
     def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
         """Return means of actions whose values have a mean of at most 0."""
         return MeanRegion.of(self, memory, errors)
+
+    def find_played(self, memory: EstimatedMemory, errors: Errors) -> OnePoint:
+        """Return the deepest action."""
+        part: HullMemory = memory.part
+        deepest = part.anchor if part.anchor.value < part.last.value else part.last
+        reason = "back to the deepest action that was seen"
+        return OnePoint(memory.rounds, deepest.x, float(deepest.value), errors, reason)
+
+    def _raise(self, part: HullMemory, used: float) -> HullMemory:
+        """Return the readings of g plus its rise; with a largest violation, that of any g."""
+        steepest = used if self.largest_violation is None else self.largest_G_g
+        assert steepest is not None
+        memory: HullMemory = raise_values(part, steepest * self.rounding)
+        return memory
 
     def _check_known(self, memory: EstimatedMemory, reading: Reading) -> tuple[str, ...]:
         """Return contradictions to the largest constant; without one, to the ball and convexity."""
@@ -651,7 +755,8 @@ class EstimatedCurvature(UnknownConstant):
     r"""Knowledge that g is smooth, with an unknown smoothness constant; g need not be convex.
 
     Args:
-        domain: a Ball that contains the feasible set.
+        domain: a Ball that contains every action. If it contains the feasible set as well, the
+            first estimate is proved; if not, it is a first guess.
         theta: :math:`\theta > 1`, the factor on the proved bound of beta.
         violations: how many rounds may violate at most; after the last of them nothing moves any
             more, unless ``largest_beta`` is known.
@@ -711,8 +816,12 @@ class EstimatedCurvature(UnknownConstant):
         more = math.inf if self.largest is None else 0.5 * (self.largest - why.beta)
         return float(why.bound + more * why.length**2) if more < math.inf else math.inf
 
-    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> Region:
+    def find_safe(self, memory: EstimatedMemory, errors: Errors) -> OnePoint:
         """Return the last action that was measured as feasible."""
         part: CurvatureMemory = memory.part
         reason = "back to the last action that was seen feasible"
         return OnePoint(memory.rounds, part.last.x, float(part.last.value), errors, reason)
+
+    def find_played(self, memory: EstimatedMemory, errors: Errors) -> OnePoint:
+        """Return the same, which was played."""
+        return self.find_safe(memory, errors)

@@ -7,10 +7,13 @@ from surefoot.certified import Certified
 from surefoot.certified_pair import MadeOf, Parts
 from surefoot.core.algorithm import constructor, tuning
 from surefoot.core.constants import Constants, as_constants
+from surefoot.core.parameters import count, flag, number, positive
 from surefoot.core.types import ArrayLike, Needs, Set
 from surefoot.guarantees.tuning import Tuned
+from surefoot.guarantees.unknown import Estimated
 from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.certified_length import CertifiedLength
+from surefoot.knowledge.estimate import EstimatedCurvature
 from surefoot.knowledge.hull import LipschitzHull
 from surefoot.knowledge.rows import CurvatureRows
 from surefoot.proposers.proposals import Proposals
@@ -21,6 +24,7 @@ from surefoot.rules.certified.arguments import (
     not_where_unknown,
 )
 from surefoot.rules.certified.certified_pfs import margin
+from surefoot.sets import Ball
 
 __all__ = ["RegionFilter", "SafetyFilter"]
 
@@ -222,6 +226,63 @@ class RegionFilter(Certified):
             start_bound=start_bound,
         )
         return Tuned(cls.of(Proposals(), known.knowledge), known.promise)
+
+    @classmethod
+    @tuning(
+        listed=False,
+        unsupported=dict.fromkeys(
+            ("value_error", "slope_error", "drift", "context", "ramp", "start_bound"),
+            "Theorem W is for exact readings of one g that does not change; give beta, as "
+            "RegionFilter(knowledge=Curvature(beta=...)) takes it",
+        )
+        | {
+            "rows": "Theorem W counts the violations of one smooth g, and the largest of several "
+            "is not smooth: square |h| <= a as h^2 - a^2, or give RegionFilter.for_rows each beta",
+            "largest_violation": "Theorem W bounds no single violation in advance",
+            "largest_G_g": "it is largest_beta here, a bound on the curvature",
+            "start_slack": "Theorem W counts from what the start proves when it is read",
+        },
+        theta=number(),
+        violations=count(0),
+        largest_beta=positive(),
+        convex=flag(),
+    )
+    def unknown_curvature(
+        cls,
+        domain: Ball,
+        *,
+        theta: float = 2.0,
+        violations: int | None = None,
+        largest_beta: float | None = None,
+        convex: bool = False,
+    ) -> Tuned[Self]:
+        """Few violations, counted, by any proposals for a smooth g of unknown curvature: Theorem W.
+
+        For limits of networks, whose curvature nobody knows: g need not be convex.
+
+        Args:
+            domain: a ball that holds every action, and that the first estimate is made of.
+            theta: the factor on the proved bound of beta.
+            violations: how many rounds may violate at most; after the last nothing moves any
+                more, unless ``largest_beta`` is known.
+            largest_beta: an upper bound on beta, possibly far too large.
+            convex: whether g is known to be convex, which no certificate needs.
+
+        Example:
+            >>> from surefoot import Ball
+            >>> print(RegionFilter.unknown_curvature(Ball(50.0), violations=2).guarantee)
+            Theorem U (an unknown constant) for any number of rounds (few violations)
+        """
+        knowledge = EstimatedCurvature(
+            domain=domain,
+            theta=theta,
+            violations=violations,
+            largest_beta=largest_beta,
+            convex=convex,
+        )
+        constants = Constants(R=knowledge.reach, beta=largest_beta, convex=convex)
+        promise = Estimated(constants, theta, violations, constant="beta")
+        return Tuned(cls.of(Proposals(), knowledge), promise)
 
     @classmethod
     @constructor()
