@@ -117,8 +117,10 @@ class Certified(Pair):
         suspects: tuple[Callable[[], tuple[str, ...]], ...] = ()
         if feedback.constraint_value is None:
             if not np.any(before.rounds):
+                before = knowledge.age(before, x) if knowledge.remembers else before
                 still = state._replace(memory=knowledge.announce(before, feedback.context))
-                return still if knowledge.in_contexts else state, Info(state.x, proposal=state.x)
+                moves = knowledge.in_contexts or knowledge.remembers
+                return still if moves else state, Info(state.x, proposal=state.x)
             memory = knowledge.age(before, x)
         else:
             g, s = (checks.copy_of(part) for part in knowledge.read(x, feedback))

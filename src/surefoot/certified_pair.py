@@ -201,16 +201,23 @@ class Pair(InContexts, OfParts):
         if not self.proposer.reads_slopes and feedback.constraint_subgradient is not None:
             name = type(self).__name__
             raise InvalidValueError(f"constraint_subgradient is not used by {name}: leave it out")
-        is_first = self.knowledge.bounds_start and not state.memory.rounds
-        if is_first and not (located.action == state.x).all():
-            rule = "the start until it was measured, because start_bound is given"
+        reason = self._must_start
+        if reason and not state.memory.rounds and not (located.action == state.x).all():
+            rule = f"the start until it was measured, because {reason}"
             raise checks.invalid("action", rule, located.action)
         return located
+
+    @property
+    def _must_start(self) -> str:
+        """Why the first reading must be that of the start; empty where it need not be."""
+        if self.knowledge.bounds_start:
+            return "start_bound is given"
+        return "readings lag behind the action" if self.knowledge.remembers else ""
 
     def move_to(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state of the same round with the action x; before a reading, a new start."""
         if not np.any(state.memory.rounds) and state.plan is None:
-            return self._begin_at(x)
+            return self._begin_at(state, x)
         learner = self.proposer.interrupt(state.learner)
         plan = None if state.plan is None else state.plan._replace(holds=False)
         return state._replace(x=freeze(np.array(x)), learner=learner, plan=plan)
@@ -225,20 +232,28 @@ class Pair(InContexts, OfParts):
         In contexts, x is not certified before ``announce``.
         """
         if not state.memory.rounds and state.plan is None:
-            return self._begin_at(x)
+            begun = self._begin_at(state, x)
+            if not self.knowledge.remembers:
+                return begun
+            return begun._replace(memory=self.knowledge.age(begun.memory, begun.x))
         x, plan = freeze(np.array(x)), state.plan
         plan = None if plan is None else Plan(x, state.x, origin_holds=plan.holds)
         memory = self.knowledge.age(state.memory, state.x)
         learner = self.proposer.interrupt(state.learner)
         return state._replace(x=x, memory=memory, learner=learner, plan=plan)
 
-    def _begin_at(self, x: Array) -> CertifiedState:
+    def _begin_at(self, state: CertifiedState, x: Array) -> CertifiedState:
         """Return the state at an own action before any reading: it is a new start."""
+        if self.knowledge.remembers:
+            if not (x == state.x).all():
+                rule = f"the start until it was measured, because {self._must_start}"
+                raise checks.invalid("action", rule, x)
+            return state
         if self.domain is not None and not np.all(self.domain.contains(x)):
             rule = f"in the domain {self.domain!r} in the first round that is measured"
             raise checks.invalid("action", rule, x)
-        state: CertifiedState = self.init(x)
-        return state
+        begun: CertifiedState = self.init(x)
+        return begun
 
     def observer(self) -> Any:
         """Return the observer of the proposer's regret bound; None without one."""

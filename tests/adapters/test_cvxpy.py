@@ -171,6 +171,8 @@ def test_a_point_where_cvxpy_has_no_gradient_is_refused():
     ("constraints", "sentence"),
     [
         ([X == 1], "must have an interior"),
+        (X <= 1, "constraints must be a list of CVXPY's constraints, got"),
+        (cp.Problem(cp.Minimize(0), [X <= 1]), "constraints must be a list of CVXPY's constraints"),
         ([cp.norm(X) >= 1], "must be convex by CVXPY's rules"),
         ([cp.Variable((2, 2), PSD=True) >> 0], "inequalities or second-order cones"),
         ([cp.Parameter() * X[0] <= 1], "must have values, got None"),

@@ -221,6 +221,18 @@ def test_a_step_that_is_certified_is_taken_as_it_is_in_every_metric():
     assert not keeper.certificate.cut
 
 
+@pytest.mark.parametrize("name", FILTERS)
+def test_the_widest_metrics_and_the_farthest_wishes_are_taken(name):
+    safe, random = FILTERS[name], np.random.default_rng(2)
+    keeper = Keeper(safe, np.zeros(D), np.float32)
+    count = safe.knowledge.row_count
+    for _ in range(80):
+        x = keeper.action().astype(np.float64)
+        assert max(exact_limits(x, count)) <= 0
+        wish = 10 ** random.uniform(0, 140) * random.normal(size=D)
+        keeper.offer(wish, *read(x, count), metric=10.0 ** random.uniform(-300, 300, D))
+
+
 @pytest.mark.parametrize("metric", [[1.0, 0.0, 1.0], [1.0, -1.0, 1.0], [1.0, np.inf, 1.0]])
 def test_what_is_no_metric_is_rejected_and_nothing_changes(metric):
     keeper = Keeper(FILTERS["curvature"], np.zeros(D))

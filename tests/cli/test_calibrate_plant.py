@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from tests._scripts import script
 
 from surefoot.controller.plant import Plant
 from surefoot.problems.plant import read_plant
 
+ROOT = Path(__file__).parents[2]
 hall = script("examples/hall.py")
 PUMP = (
     "calibrate --log pump.csv --limit pressure --at-least 2.5 --meter-error 0.02 "
@@ -121,6 +123,7 @@ def test_options_are_kept(pump):
         (PUMP.replace("--meter-error 0.02", ""), "say by how much a reading of pressure may be"),
         (PUMP.replace("pump.csv", "none.csv"), "'none.csv' is not a file: give a log"),
         (f"{PUMP} --step-test none.csv", "'none.csv' is not a file"),
+        (f"{PUMP} --write no/pump.toml", "'no' is not a folder, in which --write must be"),
         (PUMP.replace("--log pump.csv", ""), "a plant file is written from a log: --log FILE.csv"),
         (f"{PUMP} --g pressure", "go without a plant file: it has --actuators, --limit and"),
         (
@@ -201,6 +204,28 @@ def play_july(path, wish, seed):
                 context=after,
             )
         return energy, np.array(excess), plant.recoveries_left
+
+
+@pytest.mark.slow
+def test_the_least_energy_of_the_week_is_that_of_the_page():
+    weather = np.array(hall.weather(24.0 * 190 + np.arange(168))).T
+    energy, best = 0.0, np.full(6, 80.0)
+    for now in weather:
+        least = minimize(
+            lambda x: float(hall.power(x)),
+            best,
+            method="SLSQP",
+            bounds=[(30.0, 100.0)] * 6,
+            constraints={
+                "type": "ineq",
+                "fun": lambda x, now=now: 27.0 - float(hall.hot_spot(x, *now)),
+            },
+        )
+        assert least.success
+        energy, best = energy + float(least.fun), least.x
+    assert f"{energy:,.0f}" == "2,171"
+    for page in ("from_log.md", "operations.md"):
+        assert "could do with 2,171" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -238,6 +238,26 @@ def test_nothing_that_a_reading_refuted_is_called_proved(desk):
     assert "By Theorem E with N, proved." in page.words
 
 
+def test_nothing_that_was_not_certified_or_checked_is_called_proved(desk):
+    limit = replace(pumps().limits[0], steepness={"speed": C(0.05)})
+    record = replace(pumps(policy=PolicyDescription("record")), limits=(limit,))
+    unknown = replace(pumps().limits[0], steepness=None, violations=3)
+    for name, plant, words in (
+        ("j.jsonl", record, "not certified"),
+        ("k.jsonl", replace(pumps(), limits=(unknown,)), "not checked"),
+    ):
+        with Plant.of(plant, journal=desk.folder / name) as loop:
+            for _ in range(6):
+                speed = loop.ask()["speed"]
+                loop.tell(readings={"pressure": pressure_at(speed)}, wanted={"speed": 25.0})
+        page = page_of(desk, name)
+        assert re.search(
+            rf'<span class="badge [a-z-]+">{words}</span> <span class="by"', page.source
+        )
+        assert ">What was promised<" in page.source
+        assert "proved." not in page.words
+
+
 def test_readings_are_counted_by_the_limit_of_their_round(desk):
     # Below 2.5 bar in round 2; from round 6 on 1.5 bar is enough.
     limit = replace(pumps().limits[0], steepness={"speed": C(0.05)})

@@ -158,6 +158,8 @@ class LiveRun:
         self.way, self.readings = self.draw_way(), []
         self.played: np.ndarray | None = None  # from where a ramp counts; None where it does not
         self.was_outside = False  # whether somebody played an action outside of the domain
+        # What a plant that is slow shows: half of a step in every round, more than is given.
+        self.settled = self.world.values(self.world.start)
         self.rounds = self.proved = 0
         self.orders: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
@@ -332,8 +334,9 @@ class LiveRun:
         own = self.draw_own(order, x) if is_told else None
         place = x if own is None else own
         t = self.controller.round
-        values = self.world.values(place)
-        self.readings.append((place, values, self.world.gradients(place), self.wish_at(place)))
+        values, before = self.world.values(place), self.settled
+        shown = self.show(values)
+        self.readings.append((place, shown, self.world.gradients(place), self.wish_at(place)))
         told = self.measure(age, own, order)
         if order:
             self.orders[order] += 1
@@ -344,11 +347,19 @@ class LiveRun:
             self.rounds += 1
             self.sum += max(values)
             place = self.readings[-1][0]  # another one, where the round was refused at first
+            self.settled = before
+            self.settled = self.show(self.world.values(place))
             is_left_out = getattr(self.controller, "is_left_out", False)  # of a fleet
             is_usual = self.controller.halted is None and not told.get("missing")
             is_usual = is_usual and not is_left_out
             self.played = place if is_usual or own is None else None
             self.go_on(told)
+
+    def show(self, values: list[Fraction]) -> list[Fraction]:
+        """Return what a meter shows of values at rest: of a slow plant, the half of what is new."""
+        if not self.make.knowledge.remembers:
+            return values
+        return [(old + new) / 2 for old, new in zip(self.settled, values, strict=True)]
 
     def go_on(self, told: dict[str, Any]) -> None:
         """Let the world drift, and its context be the next."""

@@ -29,6 +29,7 @@ from surefoot.knowledge import (
     Errors,
     Knowledge,
     LipschitzHull,
+    Response,
 )
 from surefoot.knowledge.context import ContextKind
 from surefoot.proposers.base import Proposer
@@ -195,6 +196,18 @@ class Specimen:
         return make(self.factor, changes)
 
     @property
+    def at_rest(self) -> Any:
+        """What is known of g where the plant has settled, with a bound at the start or none.
+
+        A lag counts slopes wherever somebody acts: here that is 8 from where the start may be.
+        """
+        bound = self.start_bound if self.rng.integers(2) else None
+        errors, domain = Errors(**self.errors), self.domain
+        steep = max(self.world.steepest(row, 12.0) for row in self.world.rows) * self.factor
+        shared: dict[str, Any] = {"errors": errors, "domain": domain, "reach": self.reach}
+        return LipschitzHull(G_g=steep, start_bound=bound, **shared)
+
+    @property
     def rows(self) -> tuple[Any, ...]:
         """A knowledge for each row: slopes of all, or of the one and curvatures of the next."""
         errors, reach = Errors(**self.errors), max(self.world.reach, 4.0)
@@ -274,6 +287,8 @@ def _of_rows(make: Specimen) -> Any:
 
 PARAMETERS: dict[str, Callable[[Specimen], Any]] = {
     "errors": lambda make: Errors(**make.errors),
+    "knowledge": lambda make: make.at_rest,
+    "response": lambda make: Response(time_constants=[2.0], round=1.0, through=True),
     "convex": lambda make: make.world.is_convex,
     "domain": lambda make: make.domain,
     "reach": lambda make: make.reach,

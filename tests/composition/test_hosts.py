@@ -79,7 +79,10 @@ class HostedRun:
         if not self.keeper.filter.needs.constraint_subgradients:
             s = None
         way = self.rng.normal(size=self.world.d) * 10.0 ** self.rng.uniform(-6, 2)
-        self.keeper.offer(x + way, g, s)
+        metric = None
+        if self.rng.random() < 0.3 and not isinstance(self.make.domain, Choices):
+            metric = 10.0 ** self.rng.uniform(-9, 3, self.world.d)  # of an optimiser
+        self.keeper.offer(x + way, g, s, metric=metric)
 
     def judge(self, x: np.ndarray, last: np.ndarray | None) -> None:
         """Compare what is played with the limit, the domain, the ramp and the box."""

@@ -8,6 +8,7 @@ from tests.controller.plants import C, context_at, drive_hall, hall, hall_at, pr
 
 from surefoot.controller import Plant, PlantFleet, machine
 from surefoot.controller.check import check
+from surefoot.controller.loop import LoopState
 from surefoot.problems.plant import PolicyDescription, RiseDescription
 
 from ._lines import forge, records
@@ -345,6 +346,33 @@ def to_resume(found):
 )
 def test_a_forged_amendment_is_found(edit, words, tmp_path):
     blamed(amended(tmp_path / "run"), edit, words)
+
+
+def test_who_begins_anew_keeps_the_factor_and_forgets_no_contradiction(tmp_path, monkeypatch):
+    low = replace(pumps().limits[0], steepness={"speed": C(0.03, "estimated")})
+    plant = replace(pumps(policy=PolicyDescription("recover", 3, "hold")), limits=(low,))
+    path = tmp_path / "run"
+    with Plant.of(plant, journal=path) as loop:
+        drive_pumps(loop, 6)
+        assert (loop.factor > 2, loop.recoveries_left) == (True, 2)
+        loop.begin_anew(by="the service", reason="it was away")
+        drive_pumps(loop, 3)
+    report = check(str(path))
+    assert report.is_right
+    assert report.events[-2].startswith("order: round 7: begun anew by the service, reason: it was")
+    original = path.read_bytes()
+    blamed(path, lambda f: of_kind(f, "amend")[1]["plant"].update(left=3), "recoveries that were l")
+    path.write_bytes(original)
+    monkeypatch.setattr(LoopState, "is_refuted", False)  # another program may forget
+    with Plant.of(pumps(), journal=tmp_path / "forgets") as loop:
+        drive_pumps(loop, 2)
+        loop.ask()
+        loop.tell(readings={"pressure": 2.0}, wanted={"speed": 25.0})
+        assert loop.halted
+        loop.begin_anew(by="somebody", reason="in a hurry")
+    report = check(str(tmp_path / "forgets"))
+    assert not report.is_right
+    assert "begins anew by the same constants forgets a contradiction" in report.said[0]
 
 
 def test_no_amendment_leads_to_the_start_faster_than_a_ramp(tmp_path, monkeypatch):

@@ -178,6 +178,20 @@ def test_a_reading_above_what_was_certified_is_noticed_though_another_search_cer
     assert outcome.contradictions == 1
 
 
+def test_what_the_checker_alone_has_noticed_leaves_rounds_unchecked_and_blames_none(tmp_path):
+    # With all readings it certifies more than the player, and sees that a constant is wrong. What
+    # the player certified of that action still counts for the player.
+    rng = np.random.default_rng([9029, 11])
+    short = float(np.exp(rng.uniform(0.0, np.log(50.0))))
+    scenario = draw_scenario(rng, short=short, recovers=True)
+    orders = ("hold", "retreat", "announce again", "context unknown")
+    orders += ("own action", "missing", "no reading")
+    outcome = play_plant(scenario, 9029, tmp_path, rounds=60, orders=orders, often=0.4, far=True)
+    assert outcome.findings == []
+    words = "round 36 refuted the constants, and the journal does not say so"
+    assert outcome.report.said[2] == f"not checked: round 38: {words}"
+
+
 @pytest.mark.parametrize("seeds", [20, pytest.param(200, marks=pytest.mark.slow)])
 def test_no_plant_is_beyond_its_own_bound(seeds, tmp_path):
     contradictions = 0

@@ -32,6 +32,8 @@ from surefoot.knowledge import (
     Reading,
     Region,
     RelativeCurvature,
+    Response,
+    Settling,
     Together,
 )
 from surefoot.knowledge.base import Knowledge
@@ -279,6 +281,13 @@ CONTEXTS = {
 }
 KINDS = {
     "hull": Attacked(LipschitzHull(G_g=STEEP, domain=BALL), polytope),
+    "settling": Attacked(
+        Settling(
+            knowledge=LipschitzHull(G_g=STEEP, domain=BALL),
+            response=Response(time_constants=[2.0], round=1.0),
+        ),
+        polytope,
+    ),
     "length": Attacked(CertifiedLength(G_g=STEEP, domain=BALL, rho=0.1), polytope),
     "curvature": Attacked(Curvature(beta=1.0, domain=BALL), bowl),
     "relative": Attacked(RelativeCurvature(L_0=1.0, L_1=0.1, domain=BALL), bowl),

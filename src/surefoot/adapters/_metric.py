@@ -44,6 +44,8 @@ EXACT = 1e-9
 """The share of the proposed step by which a filter may move the nearest point, by rounding."""
 GOLDEN = 0.5 * (1.0 + math.sqrt(5.0))
 """The second weight of an accelerated descent."""
+WIDEST = 1e-100
+"""The least entry of a metric, as a share of the largest."""
 TURNS = 40
 """How often the multipliers of the exact solution are changed, at most."""
 NOISE = 1e-12
@@ -67,7 +69,7 @@ def check_metric(metric: Array, d: int) -> Array:
         raise checks.invalid("metric.shape", f"({d},), one entry per number", metric.shape)
     if not (np.isfinite(metric) & (metric > 0)).all():
         raise checks.invalid("metric", "positive and finite in every entry", metric)
-    return metric / metric.max()
+    return np.maximum(metric / metric.max(), WIDEST)
 
 
 def take_in_metric(
@@ -85,10 +87,11 @@ def take_in_metric(
     region, tolerance = near[1].region, norm(target - x)
     bounds = None if region is None else region.base.as_bounds()
     if bounds is not None and not bounds.tau.any():
-        u, is_exact = solve_in_metric(target - region.x, metric, bounds)
-        exact = take(region.x + u)
-        if is_exact and norm(exact[0].x - region.x - u) <= EXACT * tolerance:
-            return exact
+        u, is_found = solve_in_metric(target - region.x, metric, bounds)
+        if is_found and norm(u) < math.inf:  # a point without a finite square is no proposal
+            exact = take(region.x + u)
+            if norm(exact[0].x - region.x - u) <= EXACT * tolerance:
+                return exact
     best = take(x - metric * (x - target))
     first = point = best[0].x
     least = _distance(first, target, metric)
@@ -122,6 +125,7 @@ def _distance(point: Array, target: Array, metric: Array) -> float:
     return 0.5 * float(off @ (metric * off))
 
 
+@np.errstate(all="ignore")
 def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> tuple[Array, bool]:
     r"""Return the point of bounds that is nearest to q in a metric, and whether it was found.
 
@@ -150,6 +154,8 @@ def solve_in_metric(q: Array, metric: Array, bounds: Bounds) -> tuple[Array, boo
         free = np.flatnonzero((lam > 0) | (over > 0))
         N = bounds.s[free] + bounds.beta[free, None] * u
         H = (N / (metric + float(lam @ bounds.beta))) @ N.T
+        if not np.isfinite(H).all():
+            break
         if len(free) == 1:
             # Newton's method for the inverse of the slope's length, which is nearly straight.
             squared, change = float(N[0] @ N[0]), over[free] / H[0]

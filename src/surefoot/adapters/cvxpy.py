@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from surefoot.core import checks
 from surefoot.core.errors import InvalidValueError, warn_caller
 from surefoot.core.optional import need
 from surefoot.core.points import to_dense
@@ -69,6 +70,8 @@ def from_cvxpy(
         >>> limit.query(np.array([3.5, 0.0]))
         (2.5, array([1., 0.]))
     """
+    if not isinstance(constraints, Iterable):
+        raise checks.invalid("constraints", "a list of CVXPY's constraints", constraints)
     limits = list(constraints)
     by_id = {v.id: v for c in limits for v in _check(c).variables()}
     order = list(by_id.values()) if variables is None else list(variables)

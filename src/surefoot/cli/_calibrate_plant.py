@@ -114,6 +114,8 @@ def _check_files(options: PlantOptions) -> None:
             raise UsageError(f"'{path}' is not a file: give a log with a header, as CSV")
     if options.write is not None and options.write.exists():
         raise UsageError(f"'{options.write}' exists already: --write must name a new file")
+    if options.write is not None and not options.write.parent.is_dir():
+        raise UsageError(f"'{options.write.parent}' is not a folder, in which --write must be")
 
 
 def _request(options: PlantOptions, log: PlantLog) -> LogRequest:

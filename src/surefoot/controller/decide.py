@@ -185,7 +185,7 @@ class Round:
     def measurement(self) -> Anchor | None:
         """The action that was measured, with the bound on g there in its round."""
         reading = self.reading
-        bounds = self.run.bound_reading(reading)
+        bounds = self.run.bound_reading(self.loop.state, reading)
         return None if bounds is None else Anchor(reading.action, bounds[1], self.t - reading.age)
 
     def bound_by_reading(self, otherwise: float) -> float:
@@ -198,7 +198,25 @@ class Round:
     @property
     def own_bound(self) -> float:
         """The bound at the user's own action; at most 0 if only the sum of g counts."""
-        return self._judge(self.bound_by_reading(0.0))
+        bound = self.bound_by_reading(0.0)
+        if bound > 0 and self.run.remembers and (self._was_certified or self._stands):
+            bound = 0.0  # what a reading that lags cannot show
+        return self._judge(bound)
+
+    @property
+    def _stands(self) -> bool:
+        """Whether the round was played at a start that is feasible in every round."""
+        standing = self.run.standing
+        return standing is not None and bool((self.here.x == standing.x).all())
+
+    @property
+    def _was_certified(self) -> bool:
+        """Whether the user's own action was in the region of the action that was asked for."""
+        loop, action = self.loop, self.input.feedback.action
+        region = None if loop.info is None else loop.info.region
+        if region is None or action is None or loop.is_refuted:
+            return False
+        return bool(region.contains(action))
 
     def _judge(self, bound: float) -> float:
         """Return the bound by which an action counts as a violation, where it is above 0."""
@@ -214,6 +232,8 @@ class Round:
         measurement = self.measurement
         if measurement is None or not self.run.may_play(measurement.x):
             return anchor
+        if anchor is not None and self.run.remembers and not self.drift:
+            return anchor  # the plant was at rest when it was measured
         value = measurement.level(self.t, self.drift)
         if anchor is None:
             return measurement if value < 0 else None
@@ -349,8 +369,9 @@ class Round:
         why: PlainTable = {"causes": list(causes)}
         if policy not in ("hold", "retreat") or self.input.worst is None:
             return self._end_step(state, info, breaches, why)
-        # An action that was not measured has no bound then, and is not held.
-        bound = self.bound_by_reading(math.inf)
+        # An action that was not measured has no bound then, and is not held; nor is one whose
+        # reading lags, by what the refuted constant said.
+        bound = math.inf if run.remembers else self.bound_by_reading(math.inf)
         how: How = "held" if policy == "hold" and bound < math.inf else "retreated"
         halt = Halt(how, sentence.partition(": ")[2] or sentence, self.t, run.pace)
         breaches = [*breaches, *self._shifted_anchor()]
@@ -414,7 +435,7 @@ class Round:
             return f"start_slack = {slack:.6g} is too large: {-worst:.6g} was read", slack + worst
         if anchor is None or anchor.ages or not (self.reading.action == anchor.x).all():
             return "", 0.0
-        bounds = self.run.bound_reading(self.reading)
+        bounds = self.run.bound_reading(self.loop.state, self.reading)
         if bounds is None or not bounds[0] > anchor.value:
             return "", 0.0
         words = f"start_bound = {anchor.value:.6g} is too small: {worst:.6g} was read"
@@ -482,6 +503,8 @@ class Round:
         # The user's own action has no bound but its reading.
         before = loop.bound(run) if self.input.feedback.action is None else math.inf
         bound, policy = self.bound_by_reading(before), run.on_missing
+        if run.remembers:
+            bound = math.inf if loop.is_refuted else min(bound, before)
         # An action that assumes an estimate may violate, and is not held without a reading.
         guessed = bound > 0 and run.estimate(loop.state) is not None
         unproved = self.input.feedback.action is not None or self.is_on_way
@@ -579,7 +602,7 @@ class Round:
         Drift since then and the errors of both values may explain some of that.
         """
         t, errors, anchor, reading = self.t, self.run.errors, self.loop.anchor, self.reading
-        bounds = self.run.bound_reading(reading)
+        bounds = self.run.bound_reading(self.loop.state, reading)
         if anchor is None or bounds is None or not (reading.action == anchor.x).all():
             return []
         if self.run.in_contexts and anchor.ages:
@@ -608,12 +631,17 @@ class Round:
         if is_other or run.has_estimate or knowledge.kind == "cumulative":
             return []
         values, bounds, kinds = [self.input.worst], [bound], [knowledge]
+        state: Any = loop.state
+        memories = [getattr(state, "memory", None)]
         if parts := getattr(loop.certificate, "rows", ()):
             together: Any = knowledge
             values = np.atleast_1d(feedback.constraint_value).tolist()
             bounds, kinds = [float(part.bound) for part in parts], list(together.rows)
-        for value, most, kind in zip(values, bounds, kinds, strict=True):
+            memories = list(state.memory.rows)
+        for value, most, kind, memory in zip(values, bounds, kinds, memories, strict=True):
             error = kind.errors.of_round(feedback).value
+            if kind.remembers:
+                error += kind.gap_of(memory, loop.x)[0]
             noise = ALARM_NOISES * float(np.max(kind.noise(len(loop.x))))
             if value - error > most + noise:
                 halted = ", in a loop that is halted" if loop.halt is not None else ""
@@ -694,8 +722,10 @@ class Round:
         if halt is None or worst is None or not self._judge(worst) > 0:
             return ""
         feedback = self.input.feedback
-        least = self.run.bound_reading(feedback)
-        earlier = self.run.bound_reading(feedback._replace(constraint_value=before))
+        least = self.run.bound_reading(self.loop.state, feedback)
+        earlier = self.run.bound_reading(
+            self.loop.state, feedback._replace(constraint_value=before)
+        )
         was_violation = self.loop.halt is not None and earlier is not None and earlier[0] > 0
         since = self.t - halt.round
         if least is None or least[0] <= 0 or (was_violation and since % _REPEAT):
@@ -876,4 +906,24 @@ def _resume(run: Run, loop: LoopState, order: Mapping[str, Any], then: Run) -> L
     halt = loop.halt
     stands = order["kind"] == "amend" and halt is not None and halt.is_order
     halt = halt._replace(how="retreated", speed=None) if stands and halt is not None else None
-    return then.begin(t)._replace(proof=way, cut=False, halt=halt)
+    after = then.begin(t)
+    if then.remembers:
+        after = after._replace(state=_unsettle(run, then, after.state))
+    return after._replace(proof=way, cut=False, halt=halt)
+
+
+def _unsettle(run: Run, then: Run, state: Any) -> Any:
+    """Return the first state of a player whose plant comes from what was played before.
+
+    Args:
+        run: what played before.
+        then: what plays from now on.
+        state: its state at its start.
+    """
+    known, reach = then.knowledge, getattr(run.knowledge, "reach", None)
+    if known is None or reach is None:
+        raise InvalidValueError(
+            f"player must come after one that knows how far its actions reach, because readings "
+            f"of {then.name} lag behind the action, got {run.name} before it"
+        )
+    return state._replace(memory=known.unsettle(state.memory, float(np.max(reach))))

@@ -152,13 +152,25 @@ class Run:
         proposal = "cost_gradient" if self.needs.cost_gradients else ""
         return "proposal" if self.needs.proposals else proposal
 
-    def bound_reading(self, feedback: Feedback) -> tuple[float, float] | None:
-        """Return the least and the largest that g may be where it was read; None if it was not."""
+    def bound_reading(self, state: State, feedback: Feedback) -> tuple[float, float] | None:
+        """Return the least and the largest that g may be where it was read; None if it was not.
+
+        Args:
+            state: in which the round was played.
+            feedback: what it reported.
+        """
         values, errors = feedback.constraint_value, self.errors.of_round(feedback)
         if values is None:
             return None
-        if self.knowledge is not None:
-            return self.knowledge.bound_reading(values, errors)
+        knowledge = self.knowledge
+        if knowledge is not None:
+            low, high = knowledge.bound_reading(values, errors)
+            if not knowledge.remembers:
+                return low, high
+            x = state.x if feedback.action is None else feedback.action
+            memory: Any = getattr(state, "memory", None)
+            below, above = knowledge.gap_of(memory, x)
+            return low - below, high + above
         worst = float(np.max(values))
         return worst - errors.value, worst + errors.value + errors.evaluation
 
@@ -219,6 +231,11 @@ class Run:
         """How far a return path may lead in a round: as far as the ramp; None for any distance."""
         ramp = getattr(self.algorithm, "ramp", None)
         return None if ramp is None else float(np.min(ramp))
+
+    @cached_property
+    def remembers(self) -> bool:
+        """Whether readings depend on earlier actions: then one alone proves nothing."""
+        return self.knowledge is not None and self.knowledge.remembers
 
     @cached_property
     def rows(self) -> int | None:

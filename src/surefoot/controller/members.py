@@ -568,7 +568,7 @@ def _leave_out(
     sentence = f"round {t}: {error}; this member's round is taken as if nothing were measured"
     refused: tuple[Breach, ...] = ()
     # Without the errors that it reports, which may be what is unusable.
-    bounds = run.bound_reading(Feedback(constraint_value=feedback.constraint_value))
+    bounds = run.bound_reading(loop.state, Feedback(constraint_value=feedback.constraint_value))
     is_infeasible = bounds is not None and bounds[0] > 0
     try:
         read_feedback(run, loop.state, Feedback(action=feedback.action), missing=True)

@@ -51,7 +51,7 @@ class PlantVerdict:
         >>> PlantVerdict("certified", 2, 3, 2, 1, 0, 0, "", 0, "", None).words
         'certified given 2 estimates'
         """
-        if self.word == "not certified":
+        if self.word == "not certified" or (self.word == "not checked" and not self.certified):
             return self.word
         n, words = self.estimates, "certified" if self.word == "certified" else "certified in part"
         given = f"{n} estimate{'s'[: n != 1]}" if n else ""

@@ -98,10 +98,19 @@ from surefoot.knowledge.region import (
     Region as Region,
 )
 from surefoot.knowledge.relative_curvature import RelativeCurvature as RelativeCurvature
+from surefoot.knowledge.response import (
+    Lag as Lag,
+    Response as Response,
+)
 from surefoot.knowledge.rows import (
     CurvatureRows as CurvatureRows,
     RowsRegion as RowsRegion,
     curvature_of as curvature_of,
+)
+from surefoot.knowledge.settling import (
+    Settling as Settling,
+    SettlingCertificate as SettlingCertificate,
+    SettlingMemory as SettlingMemory,
 )
 from surefoot.knowledge.together import (
     Together as Together,

@@ -188,6 +188,8 @@ class Knowledge(Declared):
         in_contexts: whether the context of every round must be announced before it is played; a
             memory then has the ``context`` of the next.
         kind: what certified actions keep: g <= 0 in every round, or as the guarantees name it.
+        remembers: whether readings depend on earlier actions: then every action must be reported,
+            the first is the start, and a reading alone proves nothing of the action it is of.
         proved_by: the statement that certifies actions, of exact readings; a subclass may change
             any method, so it inherits none.
     """
@@ -212,6 +214,7 @@ class Knowledge(Declared):
     row_count: ClassVar[int] = 1
     in_contexts: ClassVar[bool] = False
     kind: ClassVar[Literal["every round", "few violations", "cumulative"]] = "every round"
+    remembers: ClassVar[bool] = False
     proved_by: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -384,6 +387,28 @@ class Knowledge(Declared):
             x: the action that was played.
         """
         return memory._replace(rounds=memory.rounds + 1.0)
+
+    def gap_of(self, memory: Memory, x: Array) -> tuple[float, float]:
+        """Return how far below and above a reading g at x may be, beyond the error of the reading.
+
+        Args:
+            memory: before the reading.
+            x: where it is read.
+        """
+        return 0.0, 0.0
+
+    def unsettle(self, memory: Memory, reach: float) -> Memory:
+        """Return the memory of a new start, where other actions were in force before.
+
+        Args:
+            memory: of the start.
+            reach: the largest norm of an action before.
+        """
+        return memory
+
+    def at_rest_of(self, memory: Memory) -> tuple[Knowledge, Memory]:
+        """Return the knowledge of g at rest, with its memory: itself, unless readings lag."""
+        return self, memory
 
     def standing(self, start: Array) -> Anchor | None:
         """Return the bound on g at the start that holds in every round; None without one.

@@ -167,8 +167,8 @@ class Choices(Declared, kw_only=False):
     @property
     def dimension(self) -> int | None:
         """The length of a point; None if any is possible."""
-        given = (self.least, self.most, self.step, self.off)
-        return next((len(each) for each in given if np.ndim(each)), None)
+        parts = (self.least, self.most, self.step, self.off)
+        return next((len(each) for each in parts if np.ndim(each)), None)
 
     def box(self, d: int) -> Box | None:
         """Return the box that holds the choices of a dimension; None if they are unbounded."""
@@ -399,9 +399,9 @@ class OnChoices(RegionWrapper):
         points = self.choices.around(near, self.x)
         if (rounded := self._round(near, w)) is not None:
             points = np.vstack([points, rounded])
-        found = self._search_pieces(points, near, w)
-        if found is not None:
-            return found
+        nearest = self._search_pieces(points, near, w)
+        if nearest is not None:
+            return nearest
         shares = np.linspace(0.125, 1.0, 8)[:, None]
         for end in self.base.insides:
             for point in self.choices.project(near + shares * (end - near)):

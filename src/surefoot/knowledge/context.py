@@ -193,10 +193,10 @@ class Column(Declared):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.adds is None) == (self.G_c is None):
-            given = "neither" if self.adds is None else "both"
+            which = "neither" if self.adds is None else "both"
             raise InvalidValueError(
                 "a column must have adds, if g changes by exactly so much per unit, or G_c, if it "
-                f"changes by at most so much, got {given}"
+                f"changes by at most so much, got {which}"
             )
         if self.adds is not None and self.worse is not None:
             rule = "None for a column that adds: the sign of adds says which way raises g"

@@ -338,6 +338,15 @@ class Found:
         d: the length of an action.
     """
 
+    weights: Array
+    centres: Array
+    rooms: Array
+    used: int
+    near: int
+    away: int
+    normals: Array
+    heights: Array
+
     def __init__(self, count: int, d: int) -> None:
         self.weights = np.zeros((FIRST + USED + NEAR, count))
         self.centres = np.zeros((FIRST + USED + NEAR, d))
@@ -508,18 +517,18 @@ class ContextRegion(Region):
 
     def _ball(self, w: Array) -> tuple[Array, Array, float, float]:
         """Return the weights of a ball that is near w, w - its centre, the norm, the radius."""
-        found = self.found
-        gaps = found.find_gaps(w)
+        answers = self.found
+        gaps = answers.find_gaps(w)
         i = int(gaps.argmin())
         if not gaps[i] <= self.rounding:
             weights, room = self._find_weights(w)
-            i = found.add(weights, weights @ self.seen.x, room)
-        weights, offset, room = found.weights[i], w - found.centres[i], float(found.rooms[i])
+            i = answers.add(weights, weights @ self.seen.x, room)
+        weights, offset, room = answers.weights[i], w - answers.centres[i], float(answers.rooms[i])
         distance = float(norm(offset))
         if distance <= room + self.rounding:
-            found.use(i)
+            answers.use(i)
         elif distance < math.inf and not self.knowledge.context.is_joint:
-            found.keep_away(offset / distance, self.centres, self.radii + 2.0 * self.rounding)
+            answers.keep_away(offset / distance, self.centres, self.radii + 2.0 * self.rounding)
         return weights, offset, distance, room
 
     def _find_weights(self, w: Array) -> tuple[Array, float]:
@@ -558,8 +567,7 @@ class ContextRegion(Region):
 
     def may_contain(self, points: Array) -> Array:
         """Return which of several points no half-space around all that is certified excludes."""
-        found = self.found
-        may: Array = ~(points @ found.normals.T > found.heights).any(axis=1)
+        may: Array = ~(points @ self.found.normals.T > self.found.heights).any(axis=1)
         return may if self.depth > 0.0 else np.zeros(len(points), dtype=bool)
 
     @property

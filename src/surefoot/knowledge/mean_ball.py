@@ -68,6 +68,11 @@ class MeanBalls:
         slack: at least one is at least 0.
     """
 
+    centres: Array
+    radii: Array
+    slack: Array
+    share: Array
+
     def __init__(self, centres: Array, radii: Array, slack: Array) -> None:
         self.centres, self.radii, self.slack = centres, radii, slack
         self.plane: Plane | None = None

@@ -101,12 +101,18 @@ def check_ramp(ramp: Any, knowledge: Knowledge) -> Any:
             "be further away than the ramp reaches"
         )
     domain = knowledge.domain
-    has_return_path = isinstance(knowledge, LipschitzHull) and not isinstance(domain, Choices)
+    at_rest = knowledge.parts[0] if knowledge.row_count == 1 and knowledge.parts else knowledge
+    has_return_path = isinstance(at_rest, LipschitzHull) and not isinstance(domain, Choices)
     if knowledge.in_contexts:
         _check_contexts(ramp, knowledge, has_return_path)
     elif knowledge.errors.drifts and not has_return_path:
         rule = "that of a LipschitzHull on a convex domain, if g drifts (Theorem R)"
         raise checks.invalid("ramp", rule, knowledge)
+    elif knowledge.errors.drifts and knowledge.remembers and not knowledge.bounds_start:
+        raise InvalidValueError(
+            "start_bound must be given with a ramp under drift where readings lag: the start, "
+            "which the return path leads to, cannot be measured again before it has settled"
+        )
     if isinstance(domain, Choices):
         _check_gaps(numbers, domain, ramp)
     return float(numbers[0]) if np.ndim(ramp) == 0 else tuple(numbers.tolist())
@@ -164,7 +170,7 @@ def keep_anchor(knowledge: Any, memory: Any, ramp: Any) -> Any:
     A deeper action does not replace it. If the limit comes in, the deeper action need not stay
     deeper, and every replacement could halve the slack.
     """
-    if not knowledge.errors.drifts or knowledge.start_bound is not None:
+    if not knowledge.errors.drifts or knowledge.bounds_start:
         return memory  # as in contexts, where a bound must be known
     is_there = _count_ramps(memory.last.x - memory.start.x, ramp) <= 1e-6
     return memory._replace(start=memory.last) if is_there else memory
@@ -184,6 +190,7 @@ def limit_steps(
         certain: whether x was certified.
     """
     near = around(x, ramp)
+    knowledge, memory = knowledge.at_rest_of(memory)
     if not isinstance(knowledge, LipschitzHull) or not knowledge.speed:
         return region.within(near)
     off, ramps = _choose_anchor(knowledge, memory, x, ramp)

@@ -10,7 +10,7 @@ to all of them, and what is certified is the intersection of their regions in it
 """
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -295,7 +295,7 @@ class Together(Knowledge):
         if self.in_contexts:
             check_context(memory)
         readings, x = self._split(reading), reading.x
-        high = memory.rounds and any(read.g + read.errors.value > 0 for read in readings)
+        high = memory.rounds and any(self._may_violate(memory, readings))
         if high and not self.region(memory, reading.errors).contains(x):
             return self.age(memory, x)
         each = zip(self.rows, memory.rows, readings, strict=True)
@@ -330,7 +330,7 @@ class Together(Knowledge):
     def contradictions(self, memory: TogetherMemory, reading: Reading) -> tuple[str, ...]:
         """Return what a reading has that is impossible if the constants of a row are right."""
         readings, sentences = self._split(reading), []
-        feasible = all(read.g + read.errors.value <= 0 for read in readings)
+        feasible = not any(self._may_violate(memory, readings))
         for i, read in enumerate(readings):
             for sentence in self.rows[i].contradictions(memory.rows[i], read):
                 # What is feasible for one constraint alone says nothing of the ball around all.
@@ -339,6 +339,26 @@ class Together(Knowledge):
                 elif feasible and not any(other.endswith(BALL_TOO_SMALL) for other in sentences):
                     sentences.append(sentence)
         return tuple(sentences)
+
+    def _may_violate(self, memory: TogetherMemory, readings: Sequence[Reading]) -> Iterator[bool]:
+        """Yield whether each row may be above 0 where it was read."""
+        for row, part, read in zip(self.rows, memory.rows, readings, strict=True):
+            yield bool(read.upper + row.gap_of(part, read.x)[1] > 0)
+
+    @property
+    def remembers(self) -> bool:  # type: ignore[override]
+        """Whether readings of a row depend on earlier actions."""
+        return any(row.remembers for row in self.rows)
+
+    def gap_of(self, memory: TogetherMemory, x: Array) -> tuple[float, float]:
+        """Return the largest gaps of the rows."""
+        gaps = [row.gap_of(part, x) for row, part in zip(self.rows, memory.rows, strict=True)]
+        return max(low for low, _ in gaps), max(high for _, high in gaps)
+
+    def unsettle(self, memory: TogetherMemory, reach: float) -> TogetherMemory:
+        """Return the memory of a new start, where others have acted before, in every row."""
+        rows = zip(self.rows, memory.rows, strict=True)
+        return memory._replace(rows=tuple(row.unsettle(part, reach) for row, part in rows))
 
     def bound_reading(self, values: Number, errors: Errors) -> tuple[float, float]:
         """Return the least and the largest that the largest row may be, each by its own errors."""

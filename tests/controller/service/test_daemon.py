@@ -355,6 +355,17 @@ def test_who_shows_no_token_in_time_is_left(tcp, monkeypatch):
         wait_for(lambda: served.daemon.dropped)
 
 
+def test_who_has_no_token_keeps_nobody_out_who_has_one(tcp, tmp_path):
+    with tcp as served, contextlib.ExitStack() as strangers:
+        for _ in range(daemon.MOST + 5):
+            strangers.enter_context(served.raw())
+        with served.client(token_file=tmp_path / "token") as host:
+            assert play(host, 2) == 3
+            for _ in range(daemon.MOST + 5):
+                strangers.enter_context(served.raw())
+            assert play(host, 2) == 5
+
+
 def test_who_shows_a_token_byte_by_byte_is_left_as_soon(tcp, monkeypatch):
     monkeypatch.setattr(daemon, "PATIENCE", 1.0)
     with tcp as served, served.raw() as wild:

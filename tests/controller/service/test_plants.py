@@ -300,6 +300,21 @@ def test_a_promise_does_not_begin_again_with_the_service(tmp_path):
     assert seconds_since_round(path.with_name("absent")) == math.inf
 
 
+def test_a_file_that_has_just_begun_is_as_old_as_the_last_round_before_it(tmp_path):
+    desk = Desk(tmp_path, PUMPS + '[service]\nrotate = "2 kB"\n')
+    first = tmp_path / "pumps.jsonl"
+    while not (tmp_path / "pumps.jsonl.2").exists():
+        desk.pump()
+    desk.service.close()
+    assert seconds_since_round(first) < 60
+    parts = sorted(tmp_path.glob("pumps.jsonl*"))
+    header = parts[-1].read_bytes().splitlines(keepends=True)[0]
+    parts[-1].write_bytes(header)
+    assert seconds_since_round(first) < 60
+    parts[0].write_bytes(header)
+    assert seconds_since_round(first) == math.inf
+
+
 def test_the_end_of_a_promise_does_not_move_with_the_clock(tmp_path, monkeypatch):
     desk = Desk(tmp_path, PUMPS + DRIFT)
     desk.pump()

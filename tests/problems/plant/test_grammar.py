@@ -421,6 +421,16 @@ EDITS = {
         ("surefoot = 1", "surefoot = 2"),
         "surefoot must be 1, the version of this grammar, got 2",
     ),
+    "a journal without a name": (
+        HALL,
+        ('journal = "hall3.jsonl"', 'journal = "  "'),
+        'journal must be a line of at most 200 characters in quotes, got "  "',
+    ),
+    "a round in other digits": (
+        HALL,
+        ('round = "15 min"', 'round = "१५ min"'),
+        'round must be a time such as "15 min" (s, min, h, d), got "१५ min"',
+    ),
     "a version with a point": (
         HALL,
         ("surefoot = 1", "surefoot = 1.0"),

@@ -2,7 +2,8 @@
 
 An operator's amendment begins with the factor 1, and with all recoveries. A recovery changes the
 factor alone, to the double at least, and uses one recovery up; it follows a halt by a
-contradiction, at the start, which no reading refuted. Both say exactly what they change.
+contradiction, at the start, which no reading refuted. Both say exactly what they change. One that
+changes nothing begins anew by the same constants, factor and recoveries: nothing refuted them.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ class Amendment(NamedTuple):
     certified: int
 
 
-def confirm_amendment(line: dict[str, Any], before: Plant | None, obstacle: str) -> str:
+def confirm_amendment(
+    line: dict[str, Any], before: Plant | None, obstacle: str, *, is_refuted: bool
+) -> str:
     """Return in words what an amendment changes; raise unless it may.
 
     Args:
         line: the record.
         before: the plant that it changes; None for a player that is not of a plant file.
         obstacle: why a recovery is not due; empty where it is.
+        is_refuted: whether something contradicts the constants in use.
     """
     if before is None:
         raise WrongError("an amendment changes a plant, and this player has none")
@@ -58,10 +62,16 @@ def confirm_amendment(line: dict[str, Any], before: Plant | None, obstacle: str)
         _confirm_recovery(before, after, int(found[1]), int(found[2]))
         if obstacle:
             raise WrongError(f"a recovery is not due: {obstacle}")
+    elif not changes:
+        if after.left != before.left:
+            raise WrongError("who begins anew has the recoveries that were left")
+        if is_refuted:
+            raise WrongError("who begins anew by the same constants forgets a contradiction")
+        return f"begun anew by {by}, reason: {reason}"
     elif not after.is_first:
         raise WrongError("an operator's amendment must have the factor 1 and all recoveries")
     each = ", ".join(f"{path} {json.dumps(old)} -> {json.dumps(new)}" for path, old, new in changes)
-    return f"amended by {by}, reason: {reason}: {each or 'the recoveries alone'}"
+    return f"amended by {by}, reason: {reason}: {each}"
 
 
 def _confirm_recovery(before: Plant, after: Plant, i: int, k: int) -> None:

@@ -161,19 +161,19 @@ class Description:
         if table["surefoot"] != 1:
             raise WrongError("the description of a plant must be of version 1")
         self.table: dict[str, Any] = table
-        self.minutes = _float(table["round"], "round", 0)
-        self.actuators = [_read_actuator(row) for row in _rows(table, "actuator")]
-        self.contexts = [_read_context(row) for row in _rows(table, "context")]
+        self.minutes: float = _float(table["round"], "round", 0)
+        self.actuators: list[Actuator] = [_read_actuator(row) for row in _rows(table, "actuator")]
+        self.contexts: list[Context] = [_read_context(row) for row in _rows(table, "context")]
         names = (self.actuators, self.contexts)
-        self.limits = [_read_limit(row, *names) for row in _rows(table, "limit")]
+        self.limits: list[Limit] = [_read_limit(row, *names) for row in _rows(table, "limit")]
         if not self.actuators or not self.limits:
             raise WrongError("a plant must have an actuator and a limit")
         policy = table["policy"]
         need_only(policy, _POLICY, "the policy of a plant")
         reaction, recoveries = policy["on_contradiction"], policy["recoveries"]
         is_recovering = reaction == "recover"
-        self.recoveries = read_count(recoveries, "recoveries") if is_recovering else 0
-        self.policies = {
+        self.recoveries: int = read_count(recoveries, "recoveries") if is_recovering else 0
+        self.policies: dict[str, Any] = {
             "on_contradiction": "retreat" if is_recovering else reaction,
             "on_missing": policy["on_missing"],
         }

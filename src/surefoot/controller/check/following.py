@@ -151,8 +151,11 @@ class Follower:
     def _begin(self, line: dict[str, Any]) -> None:
         """Begin with a player at its start: what was proved by another is not by it."""
         self.refutations = self.all_refutations
+        before = next(reversed(self.players.values()), None)
         player = self.players[self.t] = Player(line, self.kinds)
         self.player, self.kind, self.drift = player, player.kind, player.errors.drift
+        for row in self.kind.settling:
+            row.begin(player.start, None if before is None else before.reach)
         self.drifts = [row.drift for row in player.rows]
         self.start, self.delay, self.start_bounds = player.start, player.delay, player.start_bounds
         bounds = [bound for bound in self.start_bounds if bound is not None]
@@ -373,7 +376,9 @@ class Follower:
     def _take_amend(self, line: dict[str, Any]) -> None:
         """Take a change of what is known of a plant, which begins anew at its start."""
         before = self.player.plant
-        words = confirm_amendment(line, before, self._obstacle_to_recovery)
+        is_refuted = self.is_contradicted or self.is_refuted
+        obstacle = self._obstacle_to_recovery
+        words = confirm_amendment(line, before, obstacle, is_refuted=is_refuted)
         self.amendments.append(Amendment(self.t, words, self.certified))
         action = self.action
         self._begin(line)
@@ -442,6 +447,8 @@ class Follower:
             self.by_kind.discard(t)
             self.unjudged[t] = "another action was played than the one asked for"
         self.actions[t] = x
+        for row in self.kind.settling:
+            row.move(x, t)
         if self.current is None:
             self.uncertified.add(t)
         else:
@@ -528,7 +535,10 @@ class Follower:
         if not kind.certificates:  # what is not judged may have any number of rows
             return Reading(i, x, values, values, values, None, tau)
         each = list(zip(values, errors, kind.noises, strict=True))
+        gaps = kind.gaps(self.t)
         raw, low = ([g + sign * (error + noise) for g, error, noise in each] for sign in (1, -1))
+        raw = [up + above for up, (_, above) in zip(raw, gaps, strict=True)]
+        low = [down - below for down, (below, _) in zip(low, gaps, strict=True)]
         slopes = self._slopes(line.get("constraint_subgradient"))
         reading = Reading(i, x, raw, least(raw, self.proofs.get(i)) or raw, low, slopes, tau)
         if not kind.holds(x):
@@ -542,8 +552,9 @@ class Follower:
         self.readings[i] = reading
         self.read.learn(x, reading.own, i)
         if not kind.in_contexts:
-            rounded = zip(values, errors, kind.evaluations, strict=True)
-            self.levels_read.learn(x, [g + error + off for g, error, off in rounded], i)
+            rounded = zip(values, errors, kind.evaluations, gaps, strict=True)
+            levels = [g + error + off + above for g, error, off, (_, above) in rounded]
+            self.levels_read.learn(x, levels, i)
         return reading
 
     def _values(self, g: Any) -> list[Fraction]:
@@ -626,6 +637,8 @@ class Follower:
             self.is_start_refuted = True
         is_fixed = not (self.kind.in_contexts or self.drift)
         kept = [r._replace(own=r.raw) for r in self.readings.values()] if is_fixed else []
+        # A lag rests on the constant that was refuted.
+        kept = [r for r in kept if not any(map(any, self.kind.gaps(r.round)))]
         self.readings = {r.round: r for r in kept}
         self.proofs, self.by_kind, self.stated = {}, set(), {}
         self.read, self.proved = Places(self.drifts), Places(self.drifts)
@@ -648,6 +661,8 @@ class Follower:
         if self.delay and is_bound and copy not in self.firsts and not is_start:
             return  # the copy waits until its start was read
         if not self.used:
+            if max(self.readings[i].raw) >= 0 and any(map(any, self.kind.gaps(i))):
+                return  # the plant has not settled at its start
             self.kind.refuse_start(self.readings[i])
         self._search(self.readings[i])
         self.used[i] = i + self.delay

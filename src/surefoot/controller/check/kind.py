@@ -208,6 +208,20 @@ class Kind:
         """Return the table of each row: its own, or that of all."""
         return [table] * self.rows
 
+    def bounds_of_start(self, table: dict[str, Any]) -> list[Fraction | None]:
+        """Return what each row is at most at the start for ever; None where that is not known."""
+        bounds = [row.get("start_bound") for row in self.tables(table)]
+        return [None if bound is None else number(bound, "start_bound") for bound in bounds]
+
+    @property
+    def settling(self) -> list[Any]:
+        """The rows whose readings lag behind the action."""
+        return []
+
+    def gaps(self, t: int) -> list[tuple[Fraction, Fraction]]:
+        """Return how far below and above the reading of a round each row may be."""
+        return [(Fraction(0), Fraction(0))] * self.rows
+
     def refuse_start(self, reading: Reading) -> None:
         """Raise unless the first reading is strictly feasible, where it must be."""
         if self.needs_start and max(reading.raw) >= 0:

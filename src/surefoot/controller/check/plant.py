@@ -64,10 +64,10 @@ class Plant:
 
     def __init__(self, table: Any) -> None:
         need_only(table, "description factor left", "a plant", "name")
-        self.described = Description(table["description"])
-        self.factor = number(table["factor"], "factor", 1)
-        self.left = read_count(table["left"], "left")
-        self.scales = self._find_scales()
+        self.described: Description = Description(table["description"])
+        self.factor: Fraction = number(table["factor"], "factor", 1)
+        self.left: int = read_count(table["left"], "left")
+        self.scales: list[float] = self._find_scales()
 
     @property
     def is_first(self) -> bool:

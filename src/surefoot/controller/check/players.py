@@ -17,6 +17,7 @@ from .length import Length
 from .log import Log
 from .plant import Plant
 from .relative import Relative
+from .settling import Settling
 from .together import Together, read_rows
 
 __all__ = ["Player"]
@@ -97,7 +98,7 @@ class Player:
             return
         refuse_other_keys(player, "class proposer knowledge ramp")
         known = player["knowledge"]
-        if known.get("class") in (*_KINDS, "Together"):
+        if known.get("class") in (*_KINDS, "Settling", "Together"):
             self._read_pair(known, player["ramp"])
 
     def _read_pair(self, known: dict[str, Any], ramp: Any) -> None:
@@ -112,8 +113,7 @@ class Player:
             self._kinds[id(known)] = self.kind
         tables = self.kind.tables(known)
         self.rows = [self._read_errors(table["errors"]) for table in tables]
-        bounds = [table.get("start_bound") for table in tables]
-        self.start_bounds = [None if b is None else number(b, "start_bound") for b in bounds]
+        self.start_bounds = self.kind.bounds_of_start(known)
         if isinstance(ramp, dict | list) and "number" not in ramp:
             self.ramp = vector(numbers(ramp, "ramp"), len(self.start), "ramp")
         elif ramp is not None:
@@ -129,6 +129,11 @@ class Player:
         # Between two turns of a copy all rounds of the others pass.
         stated = table | ({"drift": self.turns * table["drift"]} if self.turns > 1 else {})
         return Errors(value, slope, drift, stated)
+
+    @property
+    def reach(self) -> Fraction:
+        """The largest norm of an action, as the knowledge has it."""
+        return _reach_of(self.encoded["player"])
 
     @property
     def keeps_ramp(self) -> bool:
@@ -156,12 +161,25 @@ class Player:
 
 def _make_kind(table: dict[str, Any], d: int) -> Kind:
     """Return what is known of g, or of several constraints."""
+    if table.get("class") == "Settling":
+        part = table.get("knowledge")
+        if not isinstance(part, dict) or part.get("class") not in _KINDS:
+            raise UnjudgedError("the knowledge of a plant at rest is not judged")
+        return Settling(table, d, _make_kind(part, d))
     if table.get("class") != "Together":
         if table.get("class") not in _KINDS:
             raise UnjudgedError(f"the knowledge {table.get('class')!r} is not judged"[:200])
         return _KINDS[table["class"]](table, d)
     rows = [_make_kind(row, d) for row in read_rows(table)]
     return Together(table, d, rows)
+
+
+def _reach_of(table: Any) -> Fraction:
+    """Return the largest reach in the table of a player."""
+    if isinstance(table, dict) and isinstance(table.get("reach"), dict | int | float):
+        return number(table["reach"], "reach", 0)
+    parts = table.values() if isinstance(table, dict) else table if isinstance(table, list) else ()
+    return max((_reach_of(part) for part in parts), default=Fraction(0))
 
 
 def _describe(data: Any) -> str:

@@ -70,6 +70,18 @@ class RunOfRow:
         row: which.
     """
 
+    run: Run
+    row: int
+    t: int
+    delay: int
+    place: Point | None
+    start: Point
+    drift: Fraction
+    start_bound: Fraction | None
+    places: dict[int, Point]
+    actions: dict[int, Point]
+    here: tuple[Point, Bounds | None]
+
     def __init__(self, run: Run, row: int) -> None:
         self.run, self.row = run, row
         self.t, self.delay, self.place = run.t, run.delay, run.place
@@ -159,6 +171,11 @@ class Together(Kind):
 
     keys: ClassVar[str] = "rows"
     certificates: ClassVar[tuple[str, ...]] = ("TogetherCertificate",)
+    kinds: list[Kind]
+    rows: int
+    in_contexts: bool
+    first_context: dict[str, Any] | None
+    noise: Fraction
 
     def __init__(self, table: dict[str, Any], d: int, kinds: list[Kind]) -> None:
         super().__init__(table, d)
@@ -189,6 +206,20 @@ class Together(Kind):
     def tables(self, table: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the table of each row."""
         return read_rows(table)
+
+    def bounds_of_start(self, table: dict[str, Any]) -> list[Fraction | None]:
+        """Return what each row is at most at the start for ever, by its own kind."""
+        each = zip(self.kinds, self.tables(table), strict=True)
+        return [bound for kind, row in each for bound in kind.bounds_of_start(row)]
+
+    @property
+    def settling(self) -> list[Any]:
+        """The rows whose readings lag behind the action."""
+        return [row for kind in self.kinds for row in kind.settling]
+
+    def gaps(self, t: int) -> list[tuple[Fraction, Fraction]]:
+        """Return how far below and above the reading of a round each row may be."""
+        return [gap for kind in self.kinds for gap in kind.gaps(t)]
 
     def refuse_start(self, reading: Reading) -> None:
         """Raise unless the first reading is strictly feasible, in every row that it must be."""

@@ -49,13 +49,19 @@ def seconds_since_round(first: Path) -> float:
     while os.path.lexists(part_of(first, part + 1)):
         part += 1
     try:
-        with part_of(first, part).open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(-min(_TAIL, size), os.SEEK_END)
-            lines = file.read().splitlines()
-        line = next(each for each in reversed(lines) if each.startswith(_ROUNDS))
+        # A file that has just begun has no round yet; the one before has.
+        line = _last_round(part_of(first, part)) or _last_round(part_of(first, max(part - 1, 1)))
         then = datetime.fromisoformat(json.loads(line)["time"])
         seconds = (datetime.now(UTC) - then).total_seconds()
-    except (OSError, StopIteration, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError):
         return math.inf
     return seconds if seconds >= 0 else math.inf  # the clock was set
+
+
+def _last_round(path: Path) -> bytes:
+    """Return the last line of a file that has a round; empty if none has."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(-min(_TAIL, size), os.SEEK_END)
+        lines = file.read().splitlines()
+    return next((each for each in reversed(lines) if each.startswith(_ROUNDS)), b"")

@@ -62,6 +62,7 @@ class Session:
         is_admitted: whether it may ask anything.
         is_subscriber: whether it hears of rounds.
         is_idle: whether no request of it is being answered.
+        came_at: when it came, by the monotonic clock.
         since: since when it writes, in words.
         ordered_at: when it last ordered something, by the monotonic clock.
     """
@@ -71,6 +72,7 @@ class Session:
     is_admitted: bool = True
     is_subscriber: bool = False
     is_idle: bool = True
+    came_at: float = field(default_factory=time.monotonic)
     since: str = ""
     ordered_at: float = 0.0
     task: asyncio.Task[None] | None = None
@@ -305,7 +307,7 @@ class Daemon:
         if self._is_stopping:
             writer.transport.abort()
             return
-        if len(self._sessions) >= MOST:
+        if len(self._sessions) >= MOST and not self._leave_stranger():
             error = BusyError(f"the service has {MOST} clients already: come again later")
             writer.write(encode(protocol.reject({}, error, self.service.snapshot.round)))
             writer.close()
@@ -313,6 +315,16 @@ class Daemon:
         LOGGER.info("client: %s", session.peer)
         self._sessions.add(session)
         session.task = self._loop.create_task(self._serve(session, reader, writer))
+
+    def _leave_stranger(self) -> bool:
+        """Leave who has waited longest without a token; return whether there is somebody."""
+        strangers = [session for session in self._sessions if not session.is_admitted]
+        if not strangers:
+            return False
+        first = min(strangers, key=lambda session: session.came_at)
+        self._drop(first)
+        self._sessions.discard(first)
+        return True
 
     async def _serve(
         self, session: Session, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

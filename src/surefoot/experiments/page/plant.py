@@ -141,7 +141,7 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
         verdict: what the checker finds.
     """
     plant = record.plant
-    rows = [_confirmed(row, verdict) for row in plant.describe(record.rounds)]
+    rows = [_keep_confirmed(row, verdict) for row in plant.describe(record.rounds)]
     marks: dict[str, list[int]] = {word: [] for word in _MARKED.values()}
     for event in plant.events:
         if event.kind in _MARKED:
@@ -170,7 +170,7 @@ def _section(key: str, record: Any, verdict: Any) -> Section:
     )
 
 
-def _confirmed(row: Any, verdict: Any) -> Any:
+def _keep_confirmed(row: Any, verdict: Any) -> Any:
     """Return a round without what its certificate says, where the checker has not judged that."""
     if verdict.word_of(row.round) != "not checked":
         return row

@@ -8,7 +8,7 @@ from fractions import Fraction
 __all__ = ["duration_text", "parse_duration"]
 
 SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
-_DURATION = re.compile(r"(\d{1,20}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?) +(s|min|h|d)")
+_DURATION = re.compile(r"(\d{1,20}(?:\.\d{1,30})?(?:e[+-]?\d{1,2})?) +(s|min|h|d)", re.ASCII)
 
 
 def parse_duration(text: str) -> Fraction | None:

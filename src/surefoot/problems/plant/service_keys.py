@@ -14,8 +14,8 @@ __all__ = ["read_service"]
 
 LONGEST_SOCKET = 107
 """No path of a Unix socket is longer, in bytes."""
-_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^/:\[\]]+)):([1-9]\d{0,4})")
-_SIZE = re.compile(r"[1-9]\d{0,8} (?:kB|MB|GB)")
+_ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^/:\[\]]+)):([1-9]\d{0,4})", re.ASCII)
+_SIZE = re.compile(r"[1-9]\d{0,8} (?:kB|MB|GB)", re.ASCII)
 _KEYS = (
     "listen",
     "metrics",

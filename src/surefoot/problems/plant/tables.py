@@ -230,7 +230,7 @@ class Table:
     def text(self, key: str, longest: int = 100) -> str | None:
         """Return the text of a key: one line that a terminal can print."""
         value = self.values.get(key)
-        if isinstance(value, str) and value.isprintable() and 0 < len(value) <= longest:
+        if isinstance(value, str) and _is_line(value) and len(value) <= longest:
             return value
         if self.has(key):
             self.reject(key, f"a line of at most {longest} characters in quotes")
@@ -271,6 +271,11 @@ class Table:
             example = 'a time such as "15 min" (s, min, h, d)'
             self.reject(key, example if time is None else f"a time from {least} to {most}")
         return None
+
+
+def _is_line(text: str) -> bool:
+    """Return whether a text is a line that says something, and that a terminal can print."""
+    return text.isprintable() and bool(text.strip())
 
 
 def as_number(value: object) -> float | None:

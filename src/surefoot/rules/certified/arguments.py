@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from surefoot.core import checks
@@ -10,10 +11,14 @@ from surefoot.core.constants import Constants
 from surefoot.core.parameters import Declared, anything, count, nonnegative, number, positive
 from surefoot.core.types import Needs, Set
 from surefoot.guarantees.unknown import Estimated
+from surefoot.knowledge.base import Knowledge
 from surefoot.knowledge.curvature import Curvature
 from surefoot.knowledge.errors import Errors
 from surefoot.knowledge.estimate import EstimatedHull
+from surefoot.knowledge.response import Response
 from surefoot.knowledge.rows import CurvatureRows, curvature_of
+from surefoot.knowledge.settling import Settling
+from surefoot.knowledge.together import Together
 from surefoot.sets import Ball
 
 ROWS_NEED = Needs(numpy_only=True, one_run=True)
@@ -133,6 +138,16 @@ def not_where_unknown(known: str) -> dict[str, str]:
         "convex": "Theorem U is for a convex g; CertifiedOGD.unknown(ball, convex=False) is not",
         "beta": "CertifiedOGD.unknown is for curvatures",
     }
+
+
+def settle(knowledge: Knowledge, response: Response | None) -> Knowledge:
+    """Return knowledge whose readings lag by a response, those of every limit; None for no lag."""
+    if response is None:
+        return knowledge
+    if not isinstance(knowledge, Together):
+        return Settling(knowledge=knowledge, response=response)
+    rows = tuple(Settling(knowledge=row, response=response) for row in knowledge.rows)
+    return replace(knowledge, rows=rows)
 
 
 def hull_knowledge(constants: Constants, domain: Set | None) -> dict[str, Any]:

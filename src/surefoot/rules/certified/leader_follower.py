@@ -27,6 +27,8 @@ from surefoot.knowledge import (
     GivenContext,
     Knowledge,
     LipschitzHull,
+    Response,
+    Settling,
     Together,
 )
 from surefoot.proposers.leader import Leader
@@ -35,6 +37,7 @@ from surefoot.rules.certified.arguments import (
     UnknownSlope,
     hull_knowledge,
     not_where_unknown,
+    settle,
 )
 
 if TYPE_CHECKING:
@@ -80,6 +83,8 @@ class LeaderFollower(Certified):
         drift: how much g may change from round to round.
         evaluation_error: how wrong a computed g may be beyond rounding.
         ramp: how far an action may be from the last one; None for any distance.
+        response: how readings lag behind the action (:class:`~surefoot.knowledge.Response`); None
+            where they do not.
 
     Example:
         >>> import numpy as np
@@ -96,7 +101,10 @@ class LeaderFollower(Certified):
         True
     """
 
-    made_of: ClassVar[MadeOf] = ((Leader,), (LipschitzHull, ContextHull, EstimatedHull, Together))
+    made_of: ClassVar[MadeOf] = (
+        (Leader,),
+        (LipschitzHull, ContextHull, EstimatedHull, Settling, Together),
+    )
     declared_by: ClassVar[tuple[type, ...]] = (
         Slopes,
         Leader,
@@ -104,6 +112,7 @@ class LeaderFollower(Certified):
         ContextHull,
         ErrorBounds,
         Parts,
+        Settling,
     )
     typical_needs: ClassVar[Needs] = Needs(work="K d", numpy_only=True, one_run=True)
 
@@ -123,6 +132,7 @@ class LeaderFollower(Certified):
         drift: float = 0.0,
         evaluation_error: float = 0.0,
         ramp: float | Sequence[float] | None = None,
+        response: Response | None = None,
     ) -> None:
         proposer = Leader(
             domain=domain, cuts=cuts, leader=leader, strong_convexity=strong_convexity
@@ -154,6 +164,7 @@ class LeaderFollower(Certified):
                 errors=errors,
                 context=context,
             )
+        knowledge = settle(knowledge, response)
         super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
 
     @classmethod

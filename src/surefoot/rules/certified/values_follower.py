@@ -17,7 +17,15 @@ from surefoot.guarantees.bounds import StrictStart
 from surefoot.guarantees.guarantee import PossibleHorizon
 from surefoot.guarantees.tuning import Tuned
 from surefoot.guarantees.with_errors import under_errors
-from surefoot.knowledge import ContextHull, EstimatedHull, GivenContext, Knowledge, LipschitzHull
+from surefoot.knowledge import (
+    ContextHull,
+    EstimatedHull,
+    GivenContext,
+    Knowledge,
+    LipschitzHull,
+    Response,
+    Settling,
+)
 from surefoot.proposers.leader import Leader
 from surefoot.proposers.probing import DOUBT, NEAR, PROBE, Probing
 from surefoot.rules.certified.arguments import (
@@ -25,6 +33,7 @@ from surefoot.rules.certified.arguments import (
     UnknownSlope,
     hull_knowledge,
     not_where_unknown,
+    settle,
 )
 from surefoot.rules.certified.leader_follower import LeaderFollower
 
@@ -55,6 +64,8 @@ class ValuesFollower(Certified):
         drift: how much g may change from round to round.
         evaluation_error: how wrong a computed g may be beyond rounding.
         ramp: how far an action may be from the last one; None for any distance.
+        response: how readings lag behind the action (:class:`~surefoot.knowledge.Response`); None
+            where they do not.
 
     Example:
         >>> import numpy as np
@@ -66,7 +77,7 @@ class ValuesFollower(Certified):
         array([0. , 0.5])
     """
 
-    made_of: ClassVar[MadeOf] = ((Probing,), (LipschitzHull, ContextHull, EstimatedHull))
+    made_of: ClassVar[MadeOf] = ((Probing,), (LipschitzHull, ContextHull, EstimatedHull, Settling))
     unsupported: ClassVar[Mapping[str, str]] = {
         "slope_error": "it reads values alone, and no slope; LeaderFollower has slope_error",
         "leader": "its leaders learn from differences of values; LeaderFollower has leader",
@@ -79,6 +90,7 @@ class ValuesFollower(Certified):
         ContextHull,
         ErrorBounds,
         Parts,
+        Settling,
     )
     typical_needs: ClassVar[Needs] = LeaderFollower.typical_needs._replace(
         constraint_subgradients=0
@@ -100,6 +112,7 @@ class ValuesFollower(Certified):
         drift: float = 0.0,
         evaluation_error: float = 0.0,
         ramp: float | Sequence[float] | None = None,
+        response: Response | None = None,
     ) -> None:
         if np.ndim(G_g):
             rule = (
@@ -128,6 +141,7 @@ class ValuesFollower(Certified):
                 errors=errors,
                 context=context,
             )
+        knowledge = settle(knowledge, response)
         super().__init__(proposer=proposer, knowledge=knowledge, ramp=ramp)
 
     @classmethod

@@ -38,8 +38,8 @@ class Wrapper(Declared, Algorithm):
         is_outermost: whether no wrapper may be around it.
         uses: the fields of feedback that it uses or hands to its base; it refuses all others.
         takes_late: whether it takes readings of earlier actions, with their age.
-        refusals: why its base may not have a "ramp", a "context", a limit on the "average" or an
-            "unknown" constant, and what to take instead; None for what it keeps.
+        refusals: why its base may not have a "ramp", a "context", a "response", a limit on the
+            "average" or an "unknown" constant, and what to take instead; None for what it keeps.
     """
 
     source: ClassVar[Source] = Source("Surefoot", "derived here")
@@ -191,6 +191,8 @@ def _list_parts(base: Any) -> Iterator[tuple[str, str]]:
         return
     if knowledge.in_contexts:
         yield "context", "without contexts"
+    if knowledge.remembers:
+        yield "response", "without a response"
     if knowledge.kind == "cumulative":
         yield "average", "without a limit on the average"
     if knowledge.kind == "few violations":
@@ -201,6 +203,8 @@ _REFUSALS = {
     "ramp": "what it plays may be further from the last action, so leave the ramp out",
     "context": "Theorem X1 needs the context of each reading and of each action, so leave the "
     "contexts out and give a drift that bounds what they change",
+    "response": "the lag of a reading counts every action, also those that the base is not told "
+    "of, so play the rule without it",
     "average": "every round counts, also those of orders and own actions, which only the rule "
     "itself is told of, so play the rule without it",
     "unknown": UNKNOWN.format("whose rounds are not those of its base"),
