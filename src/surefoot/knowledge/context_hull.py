@@ -451,8 +451,11 @@ class ContextRegion(Region):
         if errors.drift:
             rise = round_up(rise + _age(readings.round, self.round + 1.0, errors.drift))
         self.values = np.where(rise == 0.0, readings.value, round_up(readings.value + rise))
-        self.centres = self.mixes @ readings.x
-        self.radii = self._rooms(self.mixes)
+        if knowledge.context.is_joint:
+            self.centres, self.radii = self.mixes @ readings.x, self._rooms(self.mixes)
+        else:
+            self.centres = readings.x
+            self.radii = self._take_margin(self.values, 2 * np.abs(self.values))
         self.radius, self.depth = float(self.radii[last]), float(self.radii.max())
         self.longest = max(self.radius, 0.0)
         self.means = MeanBalls(self.centres, self.radii, self.radii)
@@ -475,7 +478,17 @@ class ContextRegion(Region):
         if knowledge.context.is_joint:
             lengths = abs(self.place) + weights @ abs(self.seen.place)
             sizes = sizes + lengths @ knowledge.context.slopes
-        several = 4 * (weights.shape[1] + 4) * UNIT
+        return self._take_margin(levels, sizes)
+
+    def _take_margin(self, levels: Array, sizes: Array) -> Array:
+        """Return the radii of balls of some levels, less the margin for rounding.
+
+        Args:
+            levels: bounds on g at their centres.
+            sizes: the absolute numbers that each was summed from.
+        """
+        knowledge = self.knowledge
+        several = 4 * (len(self.values) + 4) * UNIT
         margin = knowledge._lost(len(self.x)) + several * (
             float(knowledge.reach) + sizes / knowledge.G_g
         )
