@@ -244,6 +244,11 @@ class _PlantRun:
         """The safe set points."""
         return {each.name: each.start for each in self.scenario.plant.actuators}
 
+    @property
+    def has_choices(self) -> bool:
+        """Whether some actuator moves in steps, or may be off."""
+        return any(each.step or each.can_be_off for each in self.scenario.plant.actuators)
+
     # --- a round ---------------------------------------------------------------------------------
 
     def judge(self, points: dict[str, float]) -> None:
@@ -254,6 +259,7 @@ class _PlantRun:
         if is_proven and over > 0 and self.is_right:
             self.find("violation", f"{float(over):.3g} at {points}")
         minutes = self.scenario.plant.round_minutes
+        is_start = points == self.start
         for each in self.scenario.plant.actuators:
             at = points[each.name]
             is_off = each.can_be_off and at == 0
@@ -261,8 +267,8 @@ class _PlantRun:
                 self.find("outside of its range", f"{each} at {at}")
             if each.step is not None and round(at / each.step) * each.step != at:
                 self.find("off its steps", f"{each} at {at}")
-            if self.before is None or each.ramp is None:
-                continue
+            if self.before is None or each.ramp is None or (self.has_choices and is_start):
+                continue  # between choices nothing is proved, so that a return is a jump
             if abs(at - self.before[each.name]) > each.ramp * minutes * (1 + 1e-9):
                 self.find("beyond its ramp", f"{each} from {self.before[each.name]} to {at}")
         self.before = points
