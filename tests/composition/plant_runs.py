@@ -182,7 +182,7 @@ class _PlantRun:
         elif order == "resume" and plant.halted is not None:
             try:
                 plant.resume("resume")
-            except InvalidValueError as error:  # of a plant that recovers by itself
+            except InvalidValueError as error:  # of a plant that was contradicted
                 if "what was contradicted is" not in str(error):
                     raise
         elif order == "note":

@@ -248,6 +248,25 @@ def test_a_start_that_is_refuted_halts_without_recovery(tmp_path):
     assert "refuted: round 1 refuted the constants in use from round 1 on" in report.events
 
 
+def test_a_plant_that_retreats_goes_on_by_an_amendment_alone(tmp_path):
+    described = toy(0.05)
+    retreats = replace(described, policy=PolicyDescription("retreat", 0, "retreat"))
+    run = Toy(retreats, journal=tmp_path / "run").play(60)
+    assert len(run.contradictions) == 1
+    assert run.plant.ask() == {"x": -0.9}
+    for _ in range(2):  # also after an order, which ends alone
+        with pytest.raises(ValueError, match="resume must follow an amendment"):
+            run.plant.resume("nobody looked")
+        run.plant.retreat("to look")
+        run.plant.resume("seen")
+    right = replace(toy(1.0), policy=retreats.policy)
+    run.plant.amend(right, by="E. Moser", reason="measured anew")
+    run.play(30)
+    assert run.plant.halted is None
+    run.plant.close()
+    assert check(str(tmp_path / "run")).is_right
+
+
 def test_an_order_is_not_ended_by_a_recovery(tmp_path, plain_doubling):
     run = Toy(toy(0.05), journal=tmp_path / "run").play(4)
     left, before = run.plant.recoveries_left, len(run.contradictions)

@@ -504,14 +504,15 @@ class Machine:
         )
 
     def check_resume(self, loop: LoopState) -> None:
-        """Raise where constants that were contradicted would decide again in a plant that recovers.
+        """Raise where constants that were contradicted would decide again.
 
-        Then only the plant itself goes on, by larger ones, or an amendment.
+        Then only a plant that recovers goes on by itself, by larger ones; else an amendment does.
         """
         halt = loop.halt
-        if not _recovers(self.plant) or halt is None or halt.is_order or not loop.is_refuted:
+        if halt is None or halt.is_order or not loop.is_refuted:
             return
-        rule = "wait until the plant recovers at its start" if self.left else "follow an amendment"
+        waits = _recovers(self.plant) and self.left
+        rule = "wait until the plant recovers at its start" if waits else "follow an amendment"
         raise InvalidValueError(f"resume must {rule}: what was contradicted is {_reason_of(loop)}")
 
     def _is_start_refuted(self, run: Run, loop: LoopState) -> bool:

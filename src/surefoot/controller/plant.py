@@ -326,9 +326,9 @@ class Plant:
         self.controller.retreat(reason)
 
     def resume(self, reason: str) -> None:
-        """Go on after an order; after a contradiction :meth:`amend` is what proves anything.
+        """Go on after an order. After a contradiction it is rejected: :meth:`amend` goes on then.
 
-        A plant that recovers goes on by itself, or by an amendment, and rejects it then.
+        A plant that recovers does so by itself, too.
         """
         self._machine.check_resume(self.controller.loop)
         self.controller.resume(reason=reason)
