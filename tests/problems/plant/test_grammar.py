@@ -750,7 +750,7 @@ STANDS = "by a smoothness constant no bound at the start stands while the limit 
         (
             PUMP + BENT,
             [SLOPES, SLOW],
-            ["actuator.speed.ramp cannot be kept with limit.heat.curvature where another limit"],
+            ["limit.heat.curvature cannot be kept with limit.pressure.changes: after a contrad"],
         ),
         (
             CURVED.replace("0.01 }", "0.01, head = 1 }")

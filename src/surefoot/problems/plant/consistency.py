@@ -39,7 +39,7 @@ def check_parts(
     for limit in limits.values():
         _check_convex(limit, len(tables["actuator"]))
         if limit.has("curvature"):
-            _check_curvature(limit, contexts, has_slopes=has_slopes)
+            _check_curvature(limit, contexts, changing, has_slopes=has_slopes)
         if limit.has("unknown"):
             _check_unknown(limit, tables, slow)
     if slow is None:
@@ -88,7 +88,9 @@ def _check_convex(limit: Table, actuator_count: int) -> None:
         limit.mistakes.add(path, text)
 
 
-def _check_curvature(limit: Table, contexts: Mapping[str, Table], *, has_slopes: bool) -> None:
+def _check_curvature(
+    limit: Table, contexts: Mapping[str, Table], changing: Table | None, *, has_slopes: bool
+) -> None:
     path = (*limit.path, "curvature")
     if not has_slopes:
         text = "needs slopes = true: by a smoothness constant slopes certify an action"
@@ -99,6 +101,12 @@ def _check_curvature(limit: Table, contexts: Mapping[str, Table], *, has_slopes:
         text = (
             f"cannot be kept with {moving}: by a smoothness constant no bound at the start stands "
             "while the limit moves; give steepness"
+        )
+        limit.mistakes.add(path, text)
+    elif changing is not None:
+        text = (
+            f"cannot be kept with {path_text((*changing.path, 'changes'))}: after a contradiction "
+            "nothing proves the way to the start by a smoothness constant; give steepness"
         )
         limit.mistakes.add(path, text)
 
@@ -145,14 +153,6 @@ def _check_return_path(tables: _Tables, ramp: Table, changing: Table | None) -> 
                 f"cannot be kept with {path_text((*actuator.path, key))} where the plant {why}"
                 f"{'' if tables['context'] else '.changes'}: Theorem R has no return path between "
                 "choices; leave one of them out"
-            )
-            ramp.mistakes.add(path, text)
-            return
-    for limit in tables["limit"].values():
-        if limit.has("curvature") and not _changes(limit):
-            text = (
-                f"cannot be kept with {path_text((*limit.path, 'curvature'))} where another limit "
-                "changes: Theorem R has a return path for Lipschitz constants; give steepness"
             )
             ramp.mistakes.add(path, text)
             return
