@@ -50,6 +50,8 @@ from surefoot.knowledge import (
     HullOfLog,
     LipschitzHull,
     RelativeCurvature,
+    Response,
+    Settling,
 )
 from surefoot.rules import MovingBalls, RegionFilter
 from surefoot.sets import Ball
@@ -295,6 +297,39 @@ def attack_drifting_ramp(rng: np.random.Generator, factor: float) -> Tally:
     return play(rng, RegionFilter(knowledge=known, ramp=world.ramp), world, world.middle)
 
 
+class SlowRows(DriftingRows):
+    """Rows of which a reading shows a share of a step, and the rest in later rounds.
+
+    Args:
+        rng: what draws them.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        super().__init__(rng, False)
+        self.ratio = float(rng.choice([0.25, 0.5, 0.75, 0.9375]))
+        self.shown = float(self.values(self.middle[None])[0])
+
+    @property
+    def response(self) -> Response:
+        """What is given: the ratio, and no slower."""
+        return Response(time_constants=[-1.0 / math.log(self.ratio)], round=1.0)
+
+    def see(self, x: Array, g: float, s: Array, proposal: Array) -> Feedback:
+        """Return what a meter shows after the round."""
+        self.shown = self.ratio * self.shown + (1.0 - self.ratio) * g
+        return super().see(x, self.shown, s, proposal)
+
+
+def attack_slow(rng: np.random.Generator, factor: float) -> Tally:
+    """Attack readings that lag behind the action."""
+    world = SlowRows(rng)
+    world.err()
+    errors = Errors(value=world.nu, evaluation=2 * world.error)
+    hull = LipschitzHull(G_g=factor * world.G_g, reach=world.reach, errors=errors)
+    known = Settling(knowledge=hull, response=world.response)
+    return play(rng, RegionFilter(knowledge=known), world, world.middle)
+
+
 ATTACKS: dict[str, Attack] = {
     **soak_basic.ATTACKS,
     "log": attack_log,
@@ -305,6 +340,7 @@ ATTACKS: dict[str, Attack] = {
     "average": attack_average,
     "ramp": attack_ramp,
     "ramp, drift": attack_drifting_ramp,
+    "slow plant": attack_slow,
     **soak_context.ATTACKS,
     **soak_unknown.ATTACKS,
 }

@@ -192,7 +192,7 @@ class LiveRun:
         self.controller.close()
         report = check(str(self.path))
         # With wrong constants some certificates are wrong; all else must be right.
-        words = ("a constant is wrong", "certificate", "not certified")
+        words = ("a constant is wrong", "certificate", "not certified", "refuted the constants")
         refuted = self.case.is_wrong and any(word in report.said[0] for word in words)
         if not (report.is_right or refuted):
             self.found("blamed", report.said[0])

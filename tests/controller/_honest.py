@@ -374,7 +374,7 @@ def _play_round(path: Path, loop: Any, world: World, t: int, eventful: bool) -> 
         loop.retreat("nothing is certified")
         loop.ask()
         with suppress(EmptyRegionError, InvalidValueError):
-            loop.tell(**told)
+            loop.tell(**({"action": np.array(x)} | told))  # which was read before the order
     except PremiseError:
         loop.retreat("a contradiction")
     except InvalidValueError as error:  # a new player where somebody's own action was infeasible

@@ -335,3 +335,22 @@ def test_two_cuts_that_cancel_are_both_forgotten(opposed):
         assert not np.isclose(abs(learner.cuts.normals @ [0.6, 0.8]), 1.0).any()
     assert difference(ours.learner, theirs.learner) <= 1e-12
     assert difference(ours.x, theirs.x) <= 1e-12
+
+
+@pytest.mark.parametrize("far", [1e20, 1e60, 1e100, 1e150])
+def test_steps_are_cut_where_squares_overflow_on_the_way(far):
+    player = pair("proposals as steps", "CurvatureRows", "exact", "faces")
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rows = rng.normal(size=(ROWS, 2))
+        rows /= np.linalg.norm(rows, axis=1)[:, None]
+        g, proposal = np.array([-SLACK, -0.4, -0.5]), far * rng.normal(size=2)
+        told, start = Feedback(None, g, rows, proposal=proposal), player.init(np.zeros(2))
+        theirs, info = player.step_in_python(start, told)
+        led, known = player.step(start, told)
+        for state, bound in ((theirs, info.certificate.bound), (led, known.kernel.bound)):
+            assert bound <= 0
+            assert BALL.contains(state.x)
+        # Where the first step is finite, half-spaces without a common point may end it anywhere.
+        if far >= 1e100:
+            assert difference(led.x, theirs.x) <= 1e-12, seed

@@ -143,3 +143,21 @@ def test_rows_that_are_guessed_right_or_too_many_are_not_searched(monkeypatch):
         assert (z > 0).tolist() == [True, True, False]
     with pytest.raises(TypeError):  # too few
         project_halfspaces(excess, rows, 1e-12, 10.0, np.array([True, False, False]))
+
+
+def test_a_guess_of_dependent_rows_has_the_multipliers_of_the_search():
+    for other in (0.0, 1e-9):  # the same row twice, and nearly
+        rows, excess = np.array([[1.0, 0.0], [1.0, other]]), np.array([1.0, 1.0])
+        q, z = project_halfspaces(excess, rows, 1e-6, 10.0)
+        guessed_q, guessed_z = project_halfspaces(excess, rows, 1e-6, 10.0, np.array([True, True]))
+        assert guessed_z == pytest.approx(z, abs=1e-12)
+        assert guessed_q == pytest.approx(q, abs=1e-12)
+
+
+def test_no_guess_is_taken_where_a_search_finds_no_point():
+    # The tolerance is that of a huge row, which holds; no point satisfies the others together.
+    rows = np.array([[1e20, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    excess, tolerance = np.array([-1e40, 1e10, 1e10]), 1e26
+    assert project_halfspaces(excess, rows, tolerance, math.inf) is None
+    for guess in ([False, False, False], [False, True, True], [True, True, True]):
+        assert project_halfspaces(excess, rows, tolerance, math.inf, np.array(guess)) is None

@@ -16,16 +16,12 @@ import numpy as np
 
 from surefoot.core import checks
 from surefoot.core.errors import InvalidTypeError, warn_caller
-from surefoot.core.optional import need
 from surefoot.core.types import Array
 
 if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Parameter
     from torch.optim import Optimizer
-
-_torch = need("torch", "torch", "surefoot.adapters.torch")
-_optim = _torch.optim
 
 Metric: TypeAlias = "Callable[[Parameter], Tensor]"
 """A function of a parameter, called after the base's step, that returns a tensor like it: D, where
@@ -51,7 +47,7 @@ def _radam(p: Parameter, state: Mapping[str, Any], group: Mapping[str, Any]) -> 
     longest = 2.0 / (1.0 - decay) - 1.0
     length = longest - 2.0 * t * decay**t / (1.0 - decay**t)
     if not length > 5.0:  # too few gradients: its first steps are those of momentum
-        return _torch.ones_like(p, dtype=_torch.float64)
+        return _ones(p)
     share = (length - 4.0) * (length - 2.0) * longest
     share /= (longest - 4.0) * (longest - 2.0) * length
     return _sparse_adam(p, state, group) / math.sqrt(share)
@@ -76,20 +72,30 @@ def _adagrad(p: Parameter, state: Mapping[str, Any], group: Mapping[str, Any]) -
 
 
 def _sgd(p: Parameter, state: Mapping[str, Any], group: Mapping[str, Any]) -> Tensor:
-    ones: Tensor = _torch.ones_like(p, dtype=_torch.float64)
-    return ones
+    return _ones(p)
 
 
-_SCALES: dict[Any, Callable[..., Any]] = {
-    _optim.Adam: _adam,  # and AdamW, which derives from it
-    _optim.NAdam: _adam,
-    _optim.RAdam: _radam,
-    _optim.Adamax: _adamax,
-    _optim.SparseAdam: _sparse_adam,
-    _optim.RMSprop: _rmsprop,
-    _optim.Adagrad: _adagrad,
-    _optim.SGD: _sgd,
+def _ones(p: Parameter) -> Tensor:
+    return p.detach().new_ones(p.shape).double()
+
+
+_SCALES: dict[str, Callable[..., Any]] = {
+    "Adam": _adam,  # and AdamW, which derives from it
+    "NAdam": _adam,
+    "RAdam": _radam,
+    "Adamax": _adamax,
+    "SparseAdam": _sparse_adam,
+    "RMSprop": _rmsprop,
+    "Adagrad": _adagrad,
+    "SGD": _sgd,
 }
+"""By the name of a class of PyTorch, which is not imported here."""
+
+
+def _names_of(base: Optimizer) -> list[str]:
+    """Return the names of the classes of PyTorch that an optimiser derives from, nearest first."""
+    kinds = type(base).__mro__
+    return [kind.__name__ for kind in kinds if kind.__module__.startswith("torch.optim.")]
 
 
 def find_scale(base: Optimizer, metric: Metric | None) -> Scale | None:
@@ -104,14 +110,14 @@ def find_scale(base: Optimizer, metric: Metric | None) -> Scale | None:
             raise InvalidTypeError(f"metric must be a function of a parameter, got {metric!r}")
         return lambda p, state, group: metric(p)
     name = type(base).__name__
-    if isinstance(base, _optim.Adadelta):
+    if "Adadelta" in _names_of(base):
         raise checks.invalid(
             "base",
             "an optimiser whose scale can be read after its step, which Adadelta overwrites: take "
             "RMSprop, or metric=torch.ones_like and perhaps a wrong point to rest at",
             name,
         )
-    known = next((_SCALES[kind] for kind in type(base).__mro__ if kind in _SCALES), None)
+    known = next((_SCALES[kind] for kind in _names_of(base) if kind in _SCALES), None)
     if known is None:
         warn_caller(
             f"the steps of {name} may be scaled by coordinate: pass metric=, or they may come to "
@@ -146,8 +152,8 @@ def join_scales(parts: Sequence[Tensor | None], params: Sequence[Parameter]) -> 
         if part is not None and part.shape != p.shape:
             rule = f"of shape {tuple(p.shape)}, as its parameter is"
             raise checks.invalid("metric", rule, tuple(part.shape))
-        column = _torch.full_like(p, math.inf) if part is None else part
-        columns.append(column.detach().cpu().double().reshape(-1))
-    D = _torch.cat(columns).numpy()
+        column = p.detach().new_full(p.shape, math.inf) if part is None else part
+        columns.append(column.detach().cpu().double().reshape(-1).numpy())
+    D: Array = np.concatenate(columns)
     known = np.isfinite(D)
     return np.where(known, D, D[known].max()) if known.any() else None

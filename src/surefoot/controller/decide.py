@@ -632,14 +632,15 @@ class Round:
             return []
         values, bounds, kinds = [self.input.worst], [bound], [knowledge]
         state: Any = loop.state
-        memories = [getattr(state, "memory", None)]
+        memories, errors = [getattr(state, "memory", None)], [run.errors]
         if parts := getattr(loop.certificate, "rows", ()):
             together: Any = knowledge
             values = np.atleast_1d(feedback.constraint_value).tolist()
             bounds, kinds = [float(part.bound) for part in parts], list(together.rows)
-            memories = list(state.memory.rows)
-        for value, most, kind, memory in zip(values, bounds, kinds, memories, strict=True):
-            error = kind.errors.of_round(feedback).value
+            memories, errors = list(state.memory.rows), [row.errors for row in together.rows]
+        each = zip(values, bounds, kinds, memories, errors, strict=True)
+        for value, most, kind, memory, own in each:
+            error = own.of_round(feedback).value
             if kind.remembers:
                 error += kind.gap_of(memory, loop.x)[0]
             noise = ALARM_NOISES * float(np.max(kind.noise(len(loop.x))))

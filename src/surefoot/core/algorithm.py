@@ -62,7 +62,11 @@ def constructor(*, unsupported: Mapping[str, str] = MappingProxyType({})) -> Cal
                 return f": it is one of the constants, Constants({name}=...)"
             return taken_elsewhere(name, rule)
 
-        return name_unknown(function, lambda cls: f"{cls.__name__}.{function.__name__}", explain)
+        def name(rule: Any) -> str:
+            owner = f"{rule.__name__}." if isinstance(rule, type) else ""
+            return f"{owner}{function.__name__}"
+
+        return name_unknown(function, name, explain)
 
     return mark
 

@@ -303,9 +303,10 @@ class RowsRegion(Region):
             moved = rows.up + rows.tau * math.sqrt(squared) + 0.5 * rows.beta * squared
             step = self._solve(v, rows._replace(up=moved, beta=flat, tau=flat), known)
             before, squared = squared, dot(step[0], step[0])
-            if not self._is_in(self._settle(step[0], known), known):
+            finite = squared < math.inf
+            if not finite or not self._is_in(self._settle(step[0], known), known):
                 # The step was longer than what the half-spaces were moved for.
-                failed = failed or step
+                failed = failed or (step if finite else (v, flat))
                 squared = LONGER * squared if turn or known else squared
                 continue
             best = step

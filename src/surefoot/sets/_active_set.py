@@ -28,7 +28,8 @@ def project_halfspaces(
         rows: s, ``(m, d)``.
         tolerance: in the unit of the excess.
         longest: the largest accepted :math:`\sum_i z_i\|s_i\|`; the rounding of q grows with it.
-        guess: which rows are likely to be active: if they are, nothing is searched.
+        guess: which rows are likely to be active: if they are, nothing is searched; what is
+            returned is what a search finds.
 
     Returns:
         q and z; None if no answer passes the check.
@@ -59,26 +60,38 @@ def project_halfspaces(
             return None
         return q, z
 
+    enough = ACTIVE_SHARE * tolerance / float(scale.max())
     if guess is not None:
-        likely = _drop_idle(unit, v, np.flatnonzero(guess & cuts))
-        if (found := answer(likely)) is not None:
+        likely = _keep_active(unit, v, np.flatnonzero(guess & cuts), enough)
+        if likely is not None and (found := answer(likely)) is not None:
             return found
-    active = _find_active(unit, v, ACTIVE_SHARE * tolerance / float(scale.max()))
+    active = _find_active(unit, v, enough)
     return None if active is None else answer(active)
 
 
-def _drop_idle(unit: Array, v: Array, active: Array) -> Array:
-    """Return those of some rows that are left when rows with a negative multiplier are dropped."""
-    while len(active):
+def _keep_active(unit: Array, v: Array, active: Array, tolerance: float) -> Array | None:
+    """Return those of some rows that are active at the projection; None where only a search knows.
+
+    Rows with a negative multiplier are dropped. What is left must be an end of the search: its
+    rows are as independent, and its tolerance is kept. The check of an answer is weaker: beside a
+    huge row that does not matter it accepts rows that no point satisfies together.
+    """
+    while True:
         rows = unit[active]
+        K = rows @ rows.T
         try:
-            z = np.linalg.solve(rows @ rows.T, v[active])
-        except np.linalg.LinAlgError:  # dependent rows: a search sorts them out
-            break
-        if z.min() >= 0.0:
+            root = np.linalg.cholesky(K)
+        except np.linalg.LinAlgError:
+            return None
+        if root.diagonal().min(initial=1.0) <= DEPENDENT:
+            return None
+        z = np.linalg.solve(K, v[active])
+        if (z >= 0.0).all():
             break
         active = active[z > 0.0]
-    return active
+    over = v - unit @ (z @ rows)
+    over[active] = -np.inf
+    return active if over.max() <= tolerance else None
 
 
 def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:

@@ -414,6 +414,8 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
     double *found = sf_take(&work, d), *held = sf_take(&work, m);
     double squared = sf_dot(v, v, d);
     int holds = 0, failed = 0, straight = tau == 0.0;
+    sf_copy(q, v, d);
+    sf_fill(weights, 0.0, m);
     for (int i = 0; i < m; i++) {
         straight = straight && rule->beta[i] == 0.0;
     }
@@ -425,8 +427,9 @@ static inline void sf_cut_by_halfspaces(const sf_region *region, double *q, doub
         sf_search_rows(region, found, held, v, up, 1, 0.0, work);
         const double before = squared;
         squared = sf_dot(found, found, d);
-        const int good = sf_settle(region, point, seen.x, 1.0, found, work);
-        if (good || (!failed && !holds)) {
+        const int finite = squared < HUGE_VAL;
+        const int good = finite && sf_settle(region, point, seen.x, 1.0, found, work);
+        if (good || (finite && !failed && !holds)) {
             sf_copy(q, found, d);
             sf_copy(weights, held, m);
         }
