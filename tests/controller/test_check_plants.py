@@ -513,11 +513,39 @@ def test_nothing_goes_on_by_what_was_refuted(tmp_path):
         plant.announce(context_at(1))
         drive_hall(plant, 20, noise=0.0, report=temperature)
         assert plant.halted is not None
-        plant.resume("nobody looked")
+        with pytest.raises(ValueError, match="resume must follow an amendment"):
+            plant.resume("nobody looked")
+        plant.controller.resume(reason="nobody looked")  # as a program that knows no plants may
         drive_hall(plant, 3, noise=0.0, report=temperature)
     report = check(str(tmp_path / "other"))
     assert report.code == 1
     assert "refuted the constants, and" in report.said[0]
+
+
+def bent(path):
+    """Return the journal of pumps whose slopes contradict a curvature, and then sink too fast."""
+    pressure = replace(pumps().limits[0], steepness=None, curvature={"speed": C(0.001)})
+    level = replace(pumps().limits[0], name="level", changes=C(0.001, "estimated"))
+    policy = PolicyDescription("retreat", on_missing="retreat")
+    plant = replace(pumps(policy=policy), limits=(pressure, level), has_slopes=True)
+    with Plant.of(plant, journal=path) as loop:
+        for t, level_read in enumerate((3.8, 3.7, 3.7, 3.5, 3.5)):
+            loop.ask()
+            loop.tell(
+                readings={"pressure": 3.1 if t == 0 else 3.2, "level": level_read},
+                slopes={"pressure": {"speed": 0.0 if t else 0.1}, "level": {"speed": 0.1}},
+                wanted={"speed": 25.0},
+            )
+    return path
+
+
+def test_a_value_may_refute_later_what_slopes_have_refuted(tmp_path):
+    path = bent(tmp_path / "run")
+    report = check(str(path))
+    assert report.is_right, report.said
+    words = "refuted: round 4 refuted the constants in use from round 1 on"
+    assert f"{words}, which the journal says in round 2" in report.events
+    blamed(path, forget_breaches, "a constant is wrong", before=3)
 
 
 def test_a_recovery_without_a_contradiction_is_not_due(tmp_path):

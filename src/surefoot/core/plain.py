@@ -242,9 +242,9 @@ def _decode_numbers(data: Mapping[str, Data]) -> Any:
 def _find_class(name: object, parts: Mapping[str, object], classes: Classes) -> type:
     kind = classes.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise NotPlainError(f"class {name!r} is unknown")
+        raise NotPlainError(f"class {repr_line(name)} is unknown")
     if unknown := sorted(set(parts) - set(_field_names(kind))):
-        raise NotPlainError(f"{name} has no field {', '.join(unknown)}")
+        raise NotPlainError(f"{name} has no field {repr_line(unknown[0])}")
     return kind
 
 
@@ -287,13 +287,13 @@ def build(table: Data, name: str = "player", own: Classes | None = None) -> Any:
         kind_name = table.get("class")
         advice = suggest(kind_name, classes)
         raise InvalidValueError(
-            f"{name}.class must be one of the library, got {kind_name!r}{advice}"
+            f"{name}.class must be one of the library, got {repr_line(kind_name)}{advice}"
         )
     names = _names_of(kind)
     if unknown := sorted(set(parts) - set(names)):
         advice = suggest(unknown[0], names)
         raise InvalidValueError(
-            f"{name} must have the fields of {kind.__name__}, got {unknown[0]!r}{advice}"
+            f"{name} must have the fields of {kind.__name__}, got {repr_line(unknown[0])}{advice}"
         )
     if missing := [n for n, p in parameters_of(kind).items() if p.is_required and n not in parts]:
         raise InvalidValueError(

@@ -107,8 +107,8 @@ class Follower:
         amendments: what changed what is known of a plant.
         refutations: the readings that refuted the constants in use.
         is_ordered: whether an operator ordered the halt.
-        is_contradicted: whether the journal itself says that a premise of feasibility broke, since
-            the player began.
+        contradicted: the first round in which the journal itself says that a premise of feasibility
+            broke, since the player began; None if it does not.
         is_refuted: whether a reading did, since then: then the constants decide nothing any more.
         doubted: the round whose reading did, where the journal has not said so yet.
     """
@@ -130,6 +130,7 @@ class Follower:
     claims_nothing: bool
     read: Places
     proved: Places
+    contradicted: int | None
     doubted: int | None
 
     def __init__(self, header: dict[str, Any], kinds: dict[int, Kind] | None = None) -> None:
@@ -161,8 +162,8 @@ class Follower:
         bounds = [bound for bound in self.start_bounds if bound is not None]
         self.start_bound = max(bounds) if len(bounds) == len(self.start_bounds) else None
         self.d, self.action, self.began = len(self.start), self.start, self.t
-        self.is_contradicted = self.is_refuted = self.is_start_refuted = False
-        self.doubted = None
+        self.is_refuted = self.is_start_refuted = False
+        self.contradicted, self.doubted = None, None
         self.stated: dict[int, Bounds] = {}  # by round, the bounds that its certificate states
         self.current: Bounds | None = None
         self.is_inherited, self.claims_nothing = False, False
@@ -350,7 +351,7 @@ class Follower:
         if plant is not None and "player" in line:
             raise WrongError("what is known of a plant changes by an amendment alone")
         # The order ends; of a plant what was contradicted stands.
-        stands = plant is not None and self.is_ordered and self.is_contradicted
+        stands = plant is not None and self.is_ordered and self.contradicted is not None
         self.is_halted = stands and self.on_contradiction == "retreat"
         self.is_ordered = False
         self.on_contradiction = line.get("on_contradiction", self.on_contradiction)
@@ -376,7 +377,7 @@ class Follower:
     def _take_amend(self, line: dict[str, Any]) -> None:
         """Take a change of what is known of a plant, which begins anew at its start."""
         before = self.player.plant
-        is_refuted = self.is_contradicted or self.is_refuted
+        is_refuted = self.contradicted is not None or self.is_refuted
         obstacle = self._obstacle_to_recovery
         words = confirm_amendment(line, before, obstacle, is_refuted=is_refuted)
         self.amendments.append(Amendment(self.t, words, self.certified))
@@ -394,7 +395,7 @@ class Follower:
     @property
     def _obstacle_to_recovery(self) -> str:
         """Why a recovery is not due, in words; empty where it is."""
-        if not self.is_halted or not self.is_contradicted:
+        if not self.is_halted or self.contradicted is None:
             return "nothing was contradicted that halted the plant"
         if self.is_ordered:
             return "an operator's order stands"
@@ -423,8 +424,8 @@ class Follower:
             raise WrongError("a step was taken in a round that was halted or not measured")
         if is_step and self.is_refuted:
             raise WrongError(f"{self._refuted} and the player goes on by them")
-        if any(breach.get("affects") != "regret" for breach in line.get("breaches") or ()):
-            self.is_contradicted = True
+        if self.contradicted is None and self._says_contradiction(line):
+            self.contradicted = self.t
         reading = self._take_reading(line, is_step)
         self.kind.count(reading, proved, is_own, self)
         aged = self._begin_next_round(line, None if self.is_refuted else proved, reading)
@@ -610,19 +611,26 @@ class Follower:
             for row, most in each
         )
 
+    def _says_contradiction(self, line: dict[str, Any]) -> bool:
+        """Return whether a line says that a premise of feasibility broke."""
+        return any(breach.get("affects") != "regret" for breach in line.get("breaches") or ())
+
     def _take_refutation(
         self, line: dict[str, Any], reading: Reading, words: str, is_step: bool
     ) -> None:
         """Keep that a reading refuted the constants; raise where the journal does not say so.
 
-        Then no constant decides any more: what is left is the start, and of a limit that is fixed
-        what was read.
+        It has said so, too, where it halted for a contradiction that no value shows, such as that
+        of two slopes. Then no constant decides any more: what is left is the start, and of a limit
+        that is fixed what was read.
         """
         is_start = self._refutes_start(reading)
-        is_said = any(b.get("affects") != "regret" for b in line.get("breaches") or ())
+        said = reading.round if self._says_contradiction(line) else None
+        if said is None and self.is_halted:
+            said = self.contradicted
         if self.is_refuted and not is_start:
             return
-        if is_step or not is_said or self.on_contradiction != "retreat":
+        if is_step or said is None or self.on_contradiction != "retreat":
             if self.player.plant is None or self._is_hidden(reading):
                 raise WrongError(f"{words}: a constant is wrong")
             if self.doubted is None:  # this checker alone has noticed
@@ -630,7 +638,7 @@ class Follower:
             return
         if not self.is_refuted:
             first = reading.round if self.doubted is None else self.doubted
-            self.refutations.append(Refutation(first, self.began, reading.round))
+            self.refutations.append(Refutation(first, self.began, said))
         self.is_refuted, self.current, self.doubted = True, None, None
         if is_start:
             self.start_bound, self.start_bounds = None, [None] * self.kind.rows
