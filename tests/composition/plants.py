@@ -225,9 +225,11 @@ def _draw(rng: np.random.Generator, short: float, fixed: dict[str, Any]) -> Scen
         contexts.append(ContextDescription(f"c{k}", "K", low, low + width, pace))
     count = fixed.get("limits", int(rng.choice([1, 1, 2, 3])))
     drawn = []
+    bends = drift = False  # of the limits so far: one plant has no curvature and changes
     for j in range(count):
-        by_curvature = has_slopes and not contexts and rng.random() < 0.3
-        drifts = moves and not by_curvature and rng.random() < 0.4
+        by_curvature = has_slopes and not contexts and rng.random() < 0.3 and not drift
+        drifts = moves and not by_curvature and rng.random() < 0.4 and not bends
+        bends, drift = bends or by_curvature, drift or drifts
         told = (minutes, short, by_curvature, drifts)
         drawn.append(_draw_limit(rng, f"y{j}", actuators, contexts, told))
     policy = PolicyDescription(
