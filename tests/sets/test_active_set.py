@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from surefoot.sets import _active_set
 from surefoot.sets._active_set import project_halfspaces
 
 
@@ -118,46 +117,3 @@ def test_an_answer_that_does_not_pass_the_check_is_none():
     gentle = np.array([[3.0, -4.0]])
     assert project_halfspaces(np.array([2.5]), gentle, 1e-12, 0.49) is None
     assert project_halfspaces(np.array([2.5]), gentle, 1e-12, 0.51) is not None
-
-
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 6))
-@settings(max_examples=200, deadline=None)
-def test_whatever_is_guessed_it_is_the_projection(seed, d, m):
-    rng = np.random.default_rng(seed)
-    rows, excess = rng.normal(size=(m, d)), rng.normal(size=m)
-    found = project_halfspaces(excess, rows, 1e-9, 1e6)
-    guessed = project_halfspaces(excess, rows, 1e-9, 1e6, rng.random(m) < 0.5)
-    assert (found is None) == (guessed is None)
-    if guessed is not None:
-        is_projection(guessed, excess, rows, 1e-9)
-        assert guessed[0] == pytest.approx(found[0], abs=1e-6)
-
-
-def test_rows_that_are_guessed_right_or_too_many_are_not_searched(monkeypatch):
-    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-    excess = np.array([1.0, 1.0, 0.5])
-    monkeypatch.setattr(_active_set, "_find_active", None)
-    for guess in ([True, True, False], [True, True, True]):
-        q, z = project_halfspaces(excess, rows, 1e-12, 10.0, np.array(guess))
-        assert q == pytest.approx([-1.0, -1.0, 0.0], abs=1e-15)
-        assert (z > 0).tolist() == [True, True, False]
-    with pytest.raises(TypeError):  # too few
-        project_halfspaces(excess, rows, 1e-12, 10.0, np.array([True, False, False]))
-
-
-def test_a_guess_of_dependent_rows_has_the_multipliers_of_the_search():
-    for other in (0.0, 1e-9):  # the same row twice, and nearly
-        rows, excess = np.array([[1.0, 0.0], [1.0, other]]), np.array([1.0, 1.0])
-        q, z = project_halfspaces(excess, rows, 1e-6, 10.0)
-        guessed_q, guessed_z = project_halfspaces(excess, rows, 1e-6, 10.0, np.array([True, True]))
-        assert guessed_z == pytest.approx(z, abs=1e-12)
-        assert guessed_q == pytest.approx(q, abs=1e-12)
-
-
-def test_no_guess_is_taken_where_a_search_finds_no_point():
-    # The tolerance is that of a huge row, which holds; no point satisfies the others together.
-    rows = np.array([[1e20, 0.0], [0.0, 1.0], [0.0, -1.0]])
-    excess, tolerance = np.array([-1e40, 1e10, 1e10]), 1e26
-    assert project_halfspaces(excess, rows, tolerance, math.inf) is None
-    for guess in ([False, False, False], [False, True, True], [True, True, True]):
-        assert project_halfspaces(excess, rows, tolerance, math.inf, np.array(guess)) is None

@@ -181,8 +181,7 @@ def _step(bounds: Bounds, lam: Array, q: Array, over: Array) -> Array | None:
     N = (N - along) / math.sqrt(across) + along / math.sqrt(c)
     excess = over + N @ (lam @ N)
     rounding = NEWTON_ROUNDINGS * (len(q) + TERMS) * UNIT * float(abs(excess).max())
-    close, likely = max(float(bounds.close.min()), rounding), (lam > 0.0) | (over > 0.0)
-    answer = project_halfspaces(excess, N, close, math.inf, likely)
+    answer = project_halfspaces(excess, N, max(float(bounds.close.min()), rounding), math.inf)
     return None if answer is None else answer[1]
 
 

@@ -14,7 +14,7 @@ from surefoot.core.types import Array
 
 
 def project_halfspaces(
-    excess: Array, rows: Array, tolerance: float, longest: float, guess: Array | None = None
+    excess: Array, rows: Array, tolerance: float, longest: float
 ) -> tuple[Array, Array] | None:
     r"""Return the shortest q with :math:`v_i + s_i^\top q \le 0` for all i, and its multipliers.
 
@@ -28,8 +28,6 @@ def project_halfspaces(
         rows: s, ``(m, d)``.
         tolerance: in the unit of the excess.
         longest: the largest accepted :math:`\sum_i z_i\|s_i\|`; the rounding of q grows with it.
-        guess: which rows are likely to be active: if they are, nothing is searched; what is
-            returned is what a search finds.
 
     Returns:
         q and z; None if no answer passes the check.
@@ -48,50 +46,18 @@ def project_halfspaces(
         return None
     scale = np.where(cuts, norms, 1.0)
     unit, v = rows / scale[:, None], np.where(cuts, excess, -1.0) / scale
-
-    def answer(active: Array | list[int]) -> tuple[Array, Array] | None:
-        z = np.zeros(len(v))
-        z[active] = _multipliers(unit[active], v[active])
-        if float(z.sum()) > longest:
-            return None
-        q, z = -(z @ unit), z / scale
-        after = excess + rows @ q
-        if (after > tolerance).any() or (after[z > 0] < -tolerance).any():
-            return None
-        return q, z
-
-    enough = ACTIVE_SHARE * tolerance / float(scale.max())
-    if guess is not None:
-        likely = _keep_active(unit, v, np.flatnonzero(guess & cuts), enough)
-        if likely is not None and (found := answer(likely)) is not None:
-            return found
-    active = _find_active(unit, v, enough)
-    return None if active is None else answer(active)
-
-
-def _keep_active(unit: Array, v: Array, active: Array, tolerance: float) -> Array | None:
-    """Return those of some rows that are active at the projection; None where only a search knows.
-
-    Rows with a negative multiplier are dropped. What is left must be an end of the search: its
-    rows are as independent, and its tolerance is kept. The check of an answer is weaker: beside a
-    huge row that does not matter it accepts rows that no point satisfies together.
-    """
-    while True:
-        rows = unit[active]
-        K = rows @ rows.T
-        try:
-            root = np.linalg.cholesky(K)
-        except np.linalg.LinAlgError:
-            return None
-        if root.diagonal().min(initial=1.0) <= DEPENDENT:
-            return None
-        z = np.linalg.solve(K, v[active])
-        if (z >= 0.0).all():
-            break
-        active = active[z > 0.0]
-    over = v - unit @ (z @ rows)
-    over[active] = -np.inf
-    return active if over.max() <= tolerance else None
+    active = _find_active(unit, v, ACTIVE_SHARE * tolerance / float(scale.max()))
+    if active is None:
+        return None
+    z = np.zeros(len(v))
+    z[active] = _multipliers(unit[active], v[active])
+    if float(z.sum()) > longest:
+        return None
+    q, z = -(z @ unit), z / scale
+    after = excess + rows @ q
+    if (after > tolerance).any() or (after[z > 0] < -tolerance).any():
+        return None
+    return q, z
 
 
 def _find_active(unit: Array, v: Array, tolerance: float) -> list[int] | None:
